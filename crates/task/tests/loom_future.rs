@@ -31,7 +31,7 @@ struct Queue {
     jobs: Vec<Job>,
     /// References to the waiting futures.
     waiting: Vec<TaskRef>,
-    /// Whether jobs are dropped instead of queued.
+    /// Whether jobs are refused: left, or dropped if the future was woken while it was polled.
     is_over: bool,
     /// How the futures ended.
     ended: Vec<Outcome>,
@@ -46,7 +46,7 @@ loom::lazy_static! {
 struct Binding;
 
 impl Schedule for Binding {
-    fn schedule(self, job: Job, _: Woken) {
+    fn schedule(self, job: Job, woken: Woken) {
         let mut queue = QUEUE.lock();
         let rejected = match queue.is_over {
             true => Some(job),
@@ -56,7 +56,10 @@ impl Schedule for Binding {
             }
         };
         drop(queue);
-        drop(rejected);
+        match woken {
+            Woken::Idle => rejected.into_iter().for_each(Job::leave),
+            Woken::Polled => drop(rejected),
+        }
     }
 
     fn bind(self, task: TaskRef) -> u32 {
@@ -480,28 +483,37 @@ fn late_wakers_beside_the_end_free_the_cell_once_and_last() {
     }
 }
 
-/// Caught: a dropped job that does not end its future.
+/// Caught: a dropped job that does not end its future; a `claim_or_wake` that claims no future that is queued, or does
+/// not wake one that is polled.
 #[test]
-fn a_job_that_is_dropped_beside_a_wake_drops_the_future_once() {
-    explore(3, || {
-        let (tally, event) = (Tally::default(), Event::new([false; 2]));
-        let (mut handle, task) = waiting(&tally, &event);
-        let late = task.clone();
-        let wakes = in_a_thread(move || late.wake());
-        turn();
-        let queued = {
-            let mut queue = QUEUE.lock();
-            queue.is_over = true;
-            std::mem::take(&mut queue.jobs)
-        };
-        drop(queued);
-        task.wake_by_ref();
-        wakes.join().unwrap();
-        assert_eq!((end(), tally.seen()), (Outcome::Cancelled(Cause::Ended), (1, 0)));
-        assert!(matches!(handle.try_join(), Some(Err(JoinError::Cancelled(Cause::Ended)))));
-        drop(handle);
-        task.wake();
-    });
+fn the_end_beside_a_wake_or_a_poll_drops_the_future_once() {
+    for is_polled in [false, true] {
+        explore(3, move || {
+            let (tally, event) = (Tally::default(), Event::new([false; 2]));
+            let (mut handle, task) = waiting(&tally, &event);
+            let late = task.clone();
+            if is_polled {
+                late.wake_by_ref();
+            }
+            let other = in_a_thread(move || match is_polled {
+                false => late.wake(),
+                true => _ = run_all(),
+            });
+            turn();
+            let queued = {
+                let mut queue = QUEUE.lock();
+                queue.is_over = true;
+                std::mem::take(&mut queue.jobs)
+            };
+            drop(queued);
+            task.end();
+            other.join().unwrap();
+            assert_eq!((end(), tally.seen()), (Outcome::Cancelled(Cause::Ended), (1, 0)));
+            assert!(matches!(handle.try_join(), Some(Err(JoinError::Cancelled(Cause::Ended)))));
+            drop(handle);
+            task.wake();
+        });
+    }
 }
 
 /// Caught: a `drop_reference` that drops the last reference of an idle future; one in two steps, a subtraction and then a

@@ -6,6 +6,7 @@ use std::os::unix::net::{self, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 use std::{io, process};
 
@@ -50,6 +51,7 @@ all! { ALL, fn(),
     a_shutdown_waits_for_a_job_that_its_submitter_runs
     the_jobs_of_a_set_with_a_limit_run_in_their_order
     busy_futures_are_polled_at_most_twice_after_the_close
+    a_wake_beside_the_end_of_the_pool_drops_no_future
 }
 
 fn beside(main: impl FnOnce() + Send + 'static) -> Thread {
@@ -408,4 +410,44 @@ fn busy_futures_are_polled_at_most_twice_after_the_close() {
     drop(pool);
     let polls = polls.map(|polls| polls.load(Relaxed));
     assert!(polls.iter().all(|polls| *polls <= 2), "{polls:?}");
+}
+
+/// Waits for ever. Its drop takes the lock under which others wake it, and wakes others.
+struct Side(Arc<Mutex<Vec<Waker>>>);
+
+impl Drop for Side {
+    fn drop(&mut self) {
+        wake_all(&self.0);
+    }
+}
+
+fn wake_all(wakers: &Mutex<Vec<Waker>>) {
+    wakers.lock().drain(..).for_each(Waker::wake);
+}
+
+fn a_wake_beside_the_end_of_the_pool_drops_no_future() {
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        let (pool, wakers) = (Pool::new(2), Arc::default());
+        for _ in 0..2 {
+            let side = Side(Arc::clone(&wakers));
+            drop(pool.spawn(poll_fn(move |context| {
+                side.0.lock().push(context.waker().clone());
+                Poll::<()>::Pending
+            })));
+        }
+        let others = [(); 2].map(|()| wakers.clone());
+        let [inside, outside] = others.map(|wakers| {
+            move || {
+                for _ in 0..3 {
+                    wake_all(&wakers);
+                    yield_now();
+                }
+            }
+        });
+        pool.execute(inside);
+        let outside = beside(outside);
+        assert_eq!(pool.shutdown(how).still_running, 0);
+        outside.join();
+        assert_eq!(Arc::strong_count(&wakers), 1, "both have been dropped");
+    }
 }

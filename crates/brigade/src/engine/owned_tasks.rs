@@ -134,11 +134,11 @@ impl OwnedTasks {
         drop(task);
     }
 
-    /// Cancels all waiting futures, and wakes all others.
-    pub(super) fn cancel_waiting(&self) {
+    /// Calls a closure with each listed future.
+    pub(super) fn for_each(&self, call: impl Fn(TaskRef)) {
         for shard in &self.shards {
             let tasks: Vec<_> = shard.listed.lock().tasks.iter().flatten().cloned().collect();
-            tasks.iter().for_each(TaskRef::cancel_waiting);
+            tasks.into_iter().for_each(&call);
         }
     }
 

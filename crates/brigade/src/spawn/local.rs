@@ -28,6 +28,7 @@ struct OnWorker {
 
 impl Schedule for OnWorker {
     const STOPS_ALL: fn() -> bool = stops;
+    const IS_LOCAL: bool = true;
 
     fn is_here(self) -> bool {
         current_id() == self.thread

@@ -98,9 +98,12 @@ impl<G: Belongs> Schedule for OnPool<G> {
             Some(own) if own.is_of(key.if_normal()) => own.resume(Priority::Normal, job, woken),
             _ => schedule_elsewhere(key, job, woken),
         });
-        // Drops the future, which is user code, outside of `CURRENT`.
-        if let Err(job) = refused {
-            drop_off_pool(key.key(), job);
+        match (refused, woken) {
+            (Ok(()), _) => {}
+            // The thread that ends the pool drops the future: `engine/idle/ENDING.md`.
+            (Err(job), Woken::Idle) => job.leave(),
+            // Drops the future, which is user code, outside of `CURRENT`.
+            (Err(job), Woken::Polled) => drop_off_pool(key.key(), job),
         }
     }
 

@@ -42,6 +42,7 @@ where
         &VTable {
             take: take::<F, T>,
             settle: settle::<F, T>,
+            is_local: false,
             is_here: |_| true,
             free: free::<F, T>,
             schedule: None,

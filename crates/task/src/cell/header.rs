@@ -43,6 +43,8 @@ pub(crate) struct VTable {
     pub(crate) take: unsafe fn(NonNull<Header>, out: *mut ()),
     /// Runs the closure or polls the future that the caller claimed if it may start, or drops it for the cause `stop`.
     pub(crate) settle: unsafe fn(NonNull<Header>, stop: Option<Cause>) -> Outcome,
+    /// Whether only one thread may drop the future.
+    pub(crate) is_local: bool,
     /// Whether the calling thread may drop the future.
     pub(crate) is_here: unsafe fn(NonNull<Header>) -> bool,
     /// Frees the cell.

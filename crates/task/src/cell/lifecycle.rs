@@ -11,7 +11,7 @@
 //! | `SCHEDULED` | `RUNNING` | the future |
 //! |---|---|---|
 //! | – | – | is idle: a wake makes its job |
-//! | yes | – | is queued: there is a job |
+//! | yes | – | is queued: there is a job, unless its scheduler has [left](crate::Job::leave) the future to its end |
 //! | – | yes | is being polled, or has ended |
 //! | yes | yes | was woken while being polled: the end of the poll makes its job again; or has ended |
 //!
@@ -117,6 +117,16 @@ impl Lifecycle {
         let next = |word| if claims(word) { word - SCHEDULED + RUNNING + REFERENCE } else { word };
         // Ordering: Acquire, as in `begin_poll`.
         claims(self.update(Ordering::Acquire, next))
+    }
+
+    /// Claims a future that is idle or queued, with a reference, and wakes it if it is being polled. Returns whether it is claimed.
+    #[must_use]
+    pub(crate) fn claim_or_wake(&self) -> bool {
+        let runs = |word| word & RUNNING != 0;
+        let claimed = |word| (word & !SCHEDULED) + RUNNING + REFERENCE;
+        let next = |word| if runs(word) { word | SCHEDULED } else { claimed(word) };
+        // Ordering: Acquire, as in `begin_poll`; Release, as in `wake_by_ref`.
+        !runs(self.update(Ordering::AcqRel, next))
     }
 
     /// Notes that a claimed future is about to be polled or dropped; whether it has not been polled before.

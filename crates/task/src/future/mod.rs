@@ -185,6 +185,13 @@ impl Job {
         is_fresh(id) || id == TypeId::of::<Resumption>()
     }
 
+    /// Drops the job of a woken future that will not be polled any more, without the future, which [`TaskRef::end`] must drop. Calls no
+    /// user code.
+    pub fn leave(self) {
+        debug_assert!(self.is_resumption(), "a waker makes no other job");
+        _ = self.consume(Action::Leave, core::ptr::null_mut());
+    }
+
     /// Returns a reference to its future, if it polls one again.
     pub fn task(&self) -> Option<TaskRef> {
         self.is_resumption().then(|| {

@@ -34,6 +34,7 @@ pub(super) fn allocate<F: Future + 'static, E: Schedule>(
         &VTable {
             take: take::<F, E>,
             settle: settle::<F, E>,
+            is_local: E::IS_LOCAL,
             is_here: is_here::<F, E>,
             free: free::<F, E>,
             schedule: Some(schedule::<F, E>),

@@ -22,6 +22,9 @@ pub trait Schedule: Copy + Send + Sync + 'static {
     /// [yields](brigade_sync::budget).
     const STOPS_ALL: fn() -> bool = || false;
 
+    /// Whether the futures are [local](crate::Spawned::local).
+    const IS_LOCAL: bool = false;
+
     /// Whether this future, which is pending, is cancelled now: the end of its pool does not wait for it.
     ///
     /// Called by the thread that has just polled the future.
@@ -37,7 +40,9 @@ pub trait Schedule: Copy + Send + Sync + 'static {
 
     /// Queues a job that polls a woken future.
     ///
-    /// A job that will never run must be dropped, which cancels its future.
+    /// A job that will never run must be dropped, which cancels its future. But a future woken while [idle](Woken::Idle) must be
+    /// [left](Job::leave), and then [ended](TaskRef::end): other code calls the waker, perhaps under a lock that the drop of the future
+    /// takes, too.
     ///
     /// Called by the thread that wakes the future, or by the thread that has just polled it.
     fn schedule(self, job: Job, woken: Woken);

@@ -76,6 +76,18 @@ impl TaskRef {
         }
     }
 
+    /// Cancels the future on this thread if it waits or is queued, because its pool [ends](Cause::Ended), and wakes it if it is being
+    /// polled. A [local](Schedule::IS_LOCAL) future is left to its own thread, as by [`cancel_waiting`](Self::cancel_waiting).
+    pub fn end(&self) {
+        let Header { lifecycle, vtable, .. } = self.header();
+        if vtable.is_local {
+            self.cancel_waiting();
+        } else if lifecycle.claim_or_wake() {
+            // SAFETY: claimed just now; the vtable is the task's, whose memory lives (Reference rule).
+            _ = unsafe { (vtable.settle)(self.0, Some(Cause::Ended)) };
+        }
+    }
+
     /// Whether this is the waker of a spawned future, which calls no other code than the future's
     /// [scheduler](crate::Schedule).
     #[inline]

@@ -70,7 +70,7 @@ impl Core {
         }
         // A job may wait for a pending future, and the end of the pool for that job.
         if how == Shutdown::Discard || self.work.is_held_up() {
-            self.work.tasks.cancel_waiting();
+            self.work.cancel_waiting();
         }
         self.work.settle();
     }

@@ -166,12 +166,12 @@ impl Core {
     /// A future is one job, accepted when it is spawned. The counters would see a further job each time it is
     /// queued again. So each requeueing is counted beforehand, like a move between queues, and subtracted.
     pub(crate) fn resume(&self, class: Priority, job: Job) -> Result<(), Job> {
-        // The pool may have no thread and fail to start one. In an open pool the future is then queued, and the
-        // start retried; a closed pool may never have a thread.
+        // The pool may have no thread and fail to start one. The future is then queued, and the start retried; a closed pool that
+        // still has none drops it.
         let reserved = self.reserve();
         self.work.tasks.count_wake();
         let queued = self.work.queues.push(class, job, Accepts::IfOpen, &self.work.idle);
-        let late = |job| if reserved.is_ok() { self.work.push_late(class, job) } else { Err(job) };
+        let late = |job| self.work.push_late(class, job);
         queued.or_else(late).inspect_err(|_| self.work.tasks.uncount_wake())?;
         let seen = self.work.idle.after_publishing();
         if reserved.is_ok() || seen.parked() > 0 {

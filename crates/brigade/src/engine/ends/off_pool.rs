@@ -1,8 +1,8 @@
 //! Work of a pool on foreign threads: jobs run by their callers, and drops of jobs and futures that are cancelled,
-//! evicted or woken too late.
+//! evicted or pending at the end of the pool.
 //!
 //! During such work the pool is not idle and has not ended: [`OffPool`] counts it. Two hazards don't exist on workers.
-//! First, the drop of a future may wake a second future, which is therefore dropped too, and wakes the next. A long
+//! First, the drop of a job may cancel or end a second one, whose drop cancels the next. A long
 //! chain of jobs, each with the handle of the previous, would be a deep recursion. Second, such work may end its own
 //! pool, or wait until the pool is idle, and would then wait for itself. So each thread records the pools whose work is
 //! on its stack, and defers drops beyond a certain depth.

@@ -10,8 +10,8 @@
 //! The state changes last, so no job is accepted from a thread that has seen the pool closed.
 
 use brigade_sync::atomic::{Ordering, fence};
-use brigade_sync::{hint, time};
-use brigade_task::{TaskRef, drop_contained};
+use brigade_sync::{Defer, hint, time};
+use brigade_task::{Job, TaskRef, drop_contained};
 
 use super::Work;
 use crate::engine::current;
@@ -34,7 +34,7 @@ impl Work {
     /// closed pool, cancels these.
     pub(in crate::engine) fn look_for_quiet(&self) {
         if self.is_held_up() {
-            self.tasks.cancel_waiting();
+            self.cancel_waiting();
         }
         self.idle.find_quiet(|| self.is_empty());
     }
@@ -196,6 +196,19 @@ impl Work {
         Some(entry)
     }
 
+    /// Cancels the futures that wait, and wakes those being polled. A pool that discards refuses wakes, which leave the futures to this
+    /// thread: it drops them, and those that are queued.
+    pub(in crate::engine) fn cancel_waiting(&self) {
+        let refuses = self.idle.snapshot().discards();
+        self.tasks.for_each(|task| match refuses {
+            false => task.cancel_waiting(),
+            true => {
+                let ends = Defer(move || task.end());
+                drop_off_pool(self.key, Job::new(move || drop(ends)));
+            }
+        });
+    }
+
     /// If the pool has ended, cancels the pending futures, because nothing polls them any more, and ends
     /// timers and I/O.
     ///
@@ -207,7 +220,7 @@ impl Work {
             // handle any more.
             self.events.end();
             if !self.tasks.is_empty() {
-                self.tasks.cancel_waiting();
+                self.cancel_waiting();
             }
             self.drop_hooks();
         }
@@ -216,11 +229,17 @@ impl Work {
     /// Adds a future about to wait; returns the new number.
     pub(crate) fn bind(&self, task: TaskRef) -> u32 {
         let number = self.tasks.bind(task);
-        if self.idle.snapshot().discards() {
-            // The close may have cancelled the waiting futures before.
-            self.tasks.cancel_waiting();
-        }
+        // The end of the pool may have cancelled the waiting futures before.
+        self.cancel_refused();
         number
+    }
+
+    /// Cancels the futures that wait, if the pool refuses wakes: nothing polls them any more.
+    #[inline]
+    pub(in crate::engine) fn cancel_refused(&self) {
+        if self.idle.snapshot().discards() {
+            self.cancel_waiting();
+        }
     }
 
     /// Removes an ended future. Off the pool, the end of the pool may have waited for it.
@@ -239,7 +258,7 @@ impl Work {
         self.end_waiting();
         let mut round = 0;
         while peer.mailbox.has_locals() {
-            self.tasks.cancel_waiting();
+            self.cancel_waiting();
             let mut jobs = core::iter::from_fn(|| Some(peer.mailbox.take()?.1)).peekable();
             if jobs.peek().is_none() {
                 // Another thread has woken the last future, and is about to send it.

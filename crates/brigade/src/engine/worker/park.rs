@@ -71,7 +71,7 @@ impl Worker {
         }
         if core.work.is_held_up() {
             let parked = self.withdraw();
-            core.work.tasks.cancel_waiting();
+            core.work.cancel_waiting();
             return parked;
         }
         if announced.settles {

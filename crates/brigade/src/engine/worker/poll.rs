@@ -201,7 +201,7 @@ impl Worker {
             let Some(blocked) = self.block_to_wait(is_own) else { break None };
             if is_own && self.processor.core.work.is_held_up() {
                 drop(blocked);
-                self.processor.core.work.tasks.cancel_waiting();
+                self.processor.core.work.cancel_waiting();
                 break Some(false);
             }
             // A wait on a deep stack is not refused for want of a thread. It asks again for one.

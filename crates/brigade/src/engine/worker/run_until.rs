@@ -13,7 +13,7 @@ use super::class::Row;
 use super::{Worker, runs_in_place, wait_as};
 use crate::engine::core::Core;
 use crate::engine::core::enter::enter_job;
-use crate::engine::ends::off_pool::with_pieces;
+use crate::engine::ends::off_pool::{is_off_pool, with_pieces};
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
 use crate::engine::probe::Event;
@@ -75,11 +75,15 @@ pub(crate) fn wait(key: Option<Key>, awaited: &mut impl Awaited) {
     });
 }
 
-/// Calls a closure that waits only for jobs of the pool `key`: work off this pool on the thread's stack waits meanwhile.
+/// Calls a closure that waits only for jobs of the pool `key`: work off this pool on the thread's stack waits meanwhile. A destructor
+/// that waits on the thread that ends the pool would keep that from cancelling the awaited future: so it is cancelled here.
 fn waits_for<R>(key: Option<Key>, wait: impl FnOnce() -> R) -> R {
     let Some(key) = key.filter(|key| key.is_here()) else { return wait() };
-    with_pieces(key, |pieces| match (pieces > 0).then(|| Core::find(key)).flatten() {
-        Some(core) => core.work.wait_off_pool(pieces, wait),
+    with_pieces(key, |pieces| match is_off_pool(key).then(|| Core::find(key)).flatten() {
+        Some(core) => {
+            core.work.cancel_refused();
+            core.work.wait_off_pool(pieces, wait)
+        }
         None => wait(),
     })
 }

@@ -147,6 +147,23 @@ fn the_end_of_a_pool_without_a_thread_polls_or_drops_woken_futures(failing: bool
     assert_eq!(job.join().is_ok(), !failing);
 }
 
+/// Caught: it was left to the end of the pool, which waited for it.
+#[test]
+fn a_future_that_is_woken_in_a_closed_pool_without_a_thread_is_dropped() {
+    let fails = Arc::new(AtomicBool::new(false));
+    let (pool, latch) = (deserted(&fails, || ()), Latch::default());
+    let job = pool.spawn(latch.wait());
+    eventually("its thread goes", || latch.waiting() == 1 && pool.metrics().threads == 0);
+    fails.store(true, Ordering::SeqCst);
+    let handle = pool.handle();
+    let end = thread::spawn(move || pool.shutdown(Shutdown::Finish));
+    eventually("it is closed", || handle.metrics().is_closed);
+    latch.open();
+    let report = end.join().unwrap();
+    assert_eq!((report.ran, report.discarded, report.still_running), (0, 1, 0));
+    assert!(matches!(job.join(), Err(JoinError::Cancelled(Cause::Ended))));
+}
+
 #[test]
 fn a_spawner_may_wake_futures() {
     let (fails, latch) = (Arc::new(AtomicBool::new(false)), Latch::default());

@@ -8,6 +8,7 @@ mod ends;
 mod ends_anywhere;
 mod entering;
 mod finishing;
+mod foreign_locks;
 mod handles;
 mod hooks;
 mod isolation;
