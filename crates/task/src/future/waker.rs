@@ -77,7 +77,7 @@ impl TaskRef {
     }
 
     /// Cancels the future on this thread if it waits or is queued, because its pool [ends](Cause::Ended), and wakes it if it is being
-    /// polled. A [local](Schedule::IS_LOCAL) future is left to its own thread, as by [`cancel_waiting`](Self::cancel_waiting).
+    /// polled. A [local](crate::Schedule::IS_LOCAL) future is left to its own thread, as by [`cancel_waiting`](Self::cancel_waiting).
     pub fn end(&self) {
         let Header { lifecycle, vtable, .. } = self.header();
         if vtable.is_local {
