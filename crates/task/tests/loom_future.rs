@@ -484,7 +484,7 @@ fn late_wakers_beside_the_end_free_the_cell_once_and_last() {
 }
 
 /// Caught: a dropped job that does not end its future; a `claim_or_wake` that claims no future that is queued, or does
-/// not wake one that is polled.
+/// not wake one that is polled, or with Relaxed.
 #[test]
 fn the_end_beside_a_wake_or_a_poll_drops_the_future_once() {
     for is_polled in [false, true] {
