@@ -1,12 +1,13 @@
 //! The CPUs that workers are pinned to.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
 use brigade_sync::affinity::{CpuSet, ThreadRef};
 use brigade_sync::thread::Inherited;
 
-use crate::topology::siblings;
+use crate::topology::{capacity, siblings};
 
 /// The CPUs that the workers of a pool run on; see `Builder::pin` of brigade.
 ///
@@ -21,6 +22,7 @@ enum Choice {
     Among(Vec<usize>),
     Except(Vec<usize>),
     Cores,
+    Performance,
 }
 
 impl Cpus {
@@ -55,6 +57,34 @@ impl Cpus {
         Self(Choice::Cores)
     }
 
+    /// All workers run on any of the performance cores: the CPUs to which the system gives its greatest capacity (`cpu_capacity` of
+    /// Linux). Where all CPUs are alike, or the system does not tell, they run on all.
+    ///
+    /// A loop whose parts are of one size ends with its slowest core. A pool of [as many](Self::count) threads, without pins, leaves the
+    /// other cores to the rest of the system:
+    ///
+    /// ```
+    /// use brigade_machine::Cpus;
+    /// # if cfg!(target_os = "linux") {
+    /// let threads = Cpus::performance().count()?;
+    /// assert!(threads <= std::thread::available_parallelism()?.get());
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn performance() -> Self {
+        Self(Choice::Performance)
+    }
+
+    /// Returns the number of these CPUs, for a pool that is built by the calling thread.
+    ///
+    /// # Errors
+    /// As for [`resolve`](Self::resolve).
+    pub fn count(&self) -> io::Result<usize> {
+        let Pins { each, rest } = self.resolve()?;
+        let named = each.iter().flat_map(CpuSet::cpus).collect::<BTreeSet<_>>().len();
+        Ok(if named > 0 { named } else { rest.iter().flat_map(CpuSet::cpus).count() })
+    }
+
     /// Returns the CPUs of each worker of a pool that is built by the calling thread.
     ///
     /// # Errors
@@ -66,15 +96,17 @@ impl Cpus {
                 format!("threads can't be pinned on {system}: build the pool without `pin`");
             return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
         };
-        self.pins(&allowed, siblings)
+        self.pins(&allowed, siblings, capacity)
             .map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))
     }
 
-    /// Like `resolve`, for the given CPUs. `siblings` returns the list, as the system writes it, of the CPUs on the same core.
+    /// Like `resolve`, for the given CPUs. `siblings` returns the list, as the system writes it, of the CPUs on the same core, and `capacity`
+    /// a number that is greater for a faster core.
     fn pins(
         &self,
         allowed: &CpuSet,
         siblings: impl Fn(usize) -> Option<Vec<usize>>,
+        capacity: impl Fn(usize) -> Option<u64>,
     ) -> Result<Pins, String> {
         let chosen = |cpus: &[usize]| match cpus.iter().find(|&&cpu| !allowed.contains(cpu)) {
             Some(cpu) => {
@@ -107,6 +139,12 @@ impl Cpus {
                 };
                 let cores: Vec<usize> = allowed.cpus().filter(is_first).collect();
                 Pins { each: each(&cores)?, rest: Some(*allowed) }
+            }
+            Choice::Performance => {
+                let most = allowed.cpus().filter_map(&capacity).max();
+                let fast = allowed.cpus().filter(|&cpu| capacity(cpu) >= most);
+                let fast = fast.fold(allowed.none(), |set, cpu| set.with(cpu));
+                Pins { rest: Some(all(fast)?), ..Pins::default() }
             }
         })
     }
@@ -151,7 +189,7 @@ pub(crate) mod tests {
 
     /// The pins of workers on these CPUs, of a machine that has them.
     pub(crate) fn pins_of<const N: usize>(cpus: [usize; N]) -> Pins {
-        Cpus::from(cpus).pins(&machine(0..64), |_| None).unwrap()
+        Cpus::from(cpus).pins(&machine(0..64), |_| None, |_| None).unwrap()
     }
 
     /// A machine with these CPUs.
@@ -164,14 +202,15 @@ pub(crate) mod tests {
     type Numbers = (Vec<Vec<usize>>, Option<Vec<usize>>);
 
     /// The same, on a machine with CPUs 2 to 9 of which each shares a core with the one
-    /// four further.
+    /// four further, and the first four are fast.
     fn on_eight(cpus: impl Into<Cpus>) -> Result<Numbers, String> {
         let shared = |cpu| {
             let first = (cpu - 2) % 4 + 2;
             Some(vec![first, first + 4])
         };
         let list = |set: &CpuSet| set.cpus().collect::<Vec<_>>();
-        let pins = cpus.into().pins(&machine(2..10), shared)?;
+        let capacity = |cpu| Some(if cpu < 6 { 1024 } else { 446 });
+        let pins = cpus.into().pins(&machine(2..10), shared, capacity)?;
         Ok((pins.each.iter().map(list).collect(), pins.rest.as_ref().map(list)))
     }
 
@@ -194,11 +233,23 @@ pub(crate) mod tests {
         let (cores, rest) = on_eight(Cpus::cores()).unwrap();
         assert_eq!(cores, [[2], [3], [4], [5]]);
         assert_eq!(rest.map(|rest| rest.len()), Some(8));
-        let untold = Cpus::cores().pins(&machine(4..6), |_| None).unwrap();
+        let untold = Cpus::cores().pins(&machine(4..6), |_| None, |_| None).unwrap();
         assert_eq!(untold.each.len(), 2);
         // Of a core whose first CPU is not the process's, the other one.
-        let second = Cpus::cores().pins(&machine(4..6), |cpu| Some(vec![0, 1, 2, 3, cpu])).unwrap();
+        let shared = |cpu| Some(vec![0, 1, 2, 3, cpu]);
+        let second = Cpus::cores().pins(&machine(4..6), shared, |_| None).unwrap();
         assert_eq!(second.each.len(), 2);
+    }
+
+    #[test]
+    fn the_cores_of_the_greatest_capacity_are_taken_or_all_where_it_is_not_told() {
+        assert_eq!(on_eight(Cpus::performance()), Ok((vec![], Some(vec![2, 3, 4, 5]))));
+        let untold = Cpus::performance().pins(&machine(4..6), |_| None, |_| None).unwrap();
+        assert_eq!(untold.rest.map(|rest| rest.cpus().count()), Some(2));
+        let allowed = ThreadRef::current().affinity().unwrap();
+        let first = allowed.cpus().next().unwrap();
+        assert_eq!(Cpus::each([first, first]).count().unwrap(), 1);
+        assert_eq!(Cpus::except([usize::MAX]).count().unwrap(), allowed.cpus().count());
     }
 
     #[test]

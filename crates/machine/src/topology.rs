@@ -99,6 +99,11 @@ pub(crate) fn siblings(cpu: usize) -> Option<Vec<usize>> {
     members(&fs::read_to_string(path).ok()?)
 }
 
+/// The system's number for the speed of a CPU, 1024 for the fastest of the machine.
+pub(crate) fn capacity(cpu: usize) -> Option<u64> {
+    fs::read_to_string(format!("{SYSTEM}/cpu/cpu{cpu}/cpu_capacity")).ok()?.trim().parse().ok()
+}
+
 /// The numbers in a list such as `0-2,8`; `None` if it is none.
 fn members(list: &str) -> Option<Vec<usize>> {
     let mut members: Vec<usize> = Vec::new();

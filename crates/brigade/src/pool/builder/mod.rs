@@ -133,7 +133,8 @@ impl Builder {
     ///
     /// Forks, jobs that a job of a [`scope`](crate::scope()) adds, and parallel loops start threads up to the core size, and in place of
     /// blocked threads, but none beyond it: a fork takes nanoseconds, and most have ended long before a thread could have started for
-    /// them. For recursions and loops, set the core size to the number of CPUs.
+    /// them. For recursions and loops, set the core size to the number of CPUs; where some cores are slower, to that of the
+    /// [fast ones](crate::Cpus::performance).
     ///
     /// While any pool is busy the process has another thread, `brigade-monitor`. It wakes an idle thread for a job that waits behind a long job
     /// for more than a millisecond.
