@@ -54,16 +54,21 @@ async fn tcp() -> io::Result<(TcpStream, TcpStream)> {
     Ok((client?, server?.0))
 }
 
-/// An address that only one socket may have.
+/// An address that only one socket may have. The other program has it for a moment: its `exec` closes one file after the other.
 async fn addresses() -> io::Result<()> {
     let listener = TcpListener::bind(ANYWHERE).await?;
     let udp = UdpSocket::bind(ANYWHERE).await?;
     let (listened, bound) = (listener.local_addr()?, udp.local_addr()?);
     let _other = Other::start();
     drop((listener, udp));
-    let refused = TcpStream::connect(listened).await.map_err(|error| error.kind());
-    assert_eq!(refused.map(drop), Err(ErrorKind::ConnectionRefused), "a listener is dropped");
-    UdpSocket::bind(bound).await.map(drop)
+    println!("a listener is dropped");
+    let refused = |outcome: io::Result<_>| {
+        outcome.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+    };
+    while !refused(TcpStream::connect(listened).await.map(drop)) {}
+    println!("a socket of datagrams is dropped");
+    while UdpSocket::bind(bound).await.is_err() {}
+    Ok(())
 }
 
 #[cfg(unix)]
