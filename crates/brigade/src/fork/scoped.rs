@@ -1,7 +1,6 @@
 //! Borrowing work: fork and join, scopes, and calls on a pool's workers.
 
 use core::future::Future;
-use core::marker::PhantomData;
 use core::pin::Pin;
 use std::panic::{self, Location};
 use std::sync::Arc;
@@ -378,7 +377,7 @@ where
     X: Sync + 'scope,
     F: FnOnce(&ScopeWith<'scope, X>) -> R,
 {
-    in_place(pool, With(value, body, PhantomData))
+    in_place(pool, |pool: &ScopePool| brigade_task::scope_with(pool, value, body))
 }
 
 /// A closure whose drop is contained if it is not called.
@@ -415,15 +414,9 @@ where
     }
 }
 
-struct With<'scope, X, F>(X, F, PhantomData<&'scope ()>);
-
-impl<'scope, X, R, F> OpenScope<R> for With<'scope, X, F>
-where
-    X: Sync + 'scope,
-    F: FnOnce(&ScopeWith<'scope, X>) -> R,
-{
+impl<R, F: FnOnce(&ScopePool) -> R> OpenScope<R> for F {
     fn open(self, pool: &ScopePool) -> R {
-        brigade_task::scope_with(pool, self.0, self.1)
+        self(pool)
     }
 }
 

@@ -23,7 +23,7 @@ impl Handle {
     /// May be called from any thread at any time, even if the pool hangs: it takes none of the locks used to find
     /// work, sleep and wake, and never waits for a thread that is about to wait for a job. No user code runs under a
     /// lock that it takes, so hooks, wakers and destructors may call it. The numbers may stem from slightly different
-    /// moments, and need not add up. A dump of an observed pool with a million queued jobs takes some 150 ms.
+    /// moments, and need not add up. Of an observed pool it reads each unfinished job.
     ///
     /// Waits are listed unless the list of waits was being changed ([`Dump::are_waits_known`]).
     ///

@@ -8,8 +8,8 @@ use brigade_observe::{Job, JobLabel, Record, Site, Watcher};
 use crate::engine::{Core, Key, Processor, class_here, label_job, reach, with_processor};
 use crate::values::Priority;
 
-/// Returns the watcher of a job about to be submitted to the pool `key`, with that class, or the submitting job's; `None` if the pool is not observed, or no
-/// longer exists.
+/// Returns the watcher of a job about to be submitted to the pool `key`, with this class, or that of the submitting job;
+/// `None` if the pool is not observed, or no longer exists.
 #[inline]
 pub(crate) fn watcher_of(
     key: Key,

@@ -260,7 +260,7 @@ struct Ticketed<W> {
     work: ManuallyDrop<W>,
 }
 
-/// The work of a job where it lies, in the payload. A recursion of scopes has a copy less a level on its stack.
+/// The work of a job where it lies, in the payload: a recursion of scopes would have a copy on its stack for each level.
 struct Lying<'a, W>(&'a mut ManuallyDrop<W>);
 
 impl<'a, W: ScopedWork> Lying<'a, W> {

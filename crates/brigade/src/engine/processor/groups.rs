@@ -36,9 +36,11 @@ impl LateGroup {
     }
 
     pub(crate) fn get_or_new(&self) -> Group {
-        let new = Group::new();
-        let set = self.0.compare_exchange(0, new.0, Ordering::Relaxed, Ordering::Relaxed);
-        set.map_or_else(Group, |_| new)
+        self.get().unwrap_or_else(|| {
+            let new = Group::new();
+            let set = self.0.compare_exchange(0, new.0, Ordering::Relaxed, Ordering::Relaxed);
+            set.map_or_else(Group, |_| new)
+        })
     }
 }
 

@@ -116,8 +116,8 @@ impl Worker {
         }
     }
 
-    /// Runs the parts of a scope on the own deque, from the position `own` on. A recursion of scopes has this frame once a level on its stack,
-    /// so the other ways of a wait are not in it.
+    /// Runs the parts of a scope on the own deque, from the position `own` on, as [`run_until`](Self::run_until) would do first. A recursion of
+    /// scopes has one frame of this on its stack for each level, so the other ways of a wait are not in it.
     #[inline]
     pub(crate) fn run_own_parts(&self, region: Region, own: u64) {
         let processor = &self.processor;
@@ -131,6 +131,8 @@ impl Worker {
         return_tickets();
     }
 
+    /// Takes the newest part of a region on the own deque, down to the position `own`. The place for a part that is moved is in no frame of a
+    /// recursion.
     #[inline(never)]
     fn take_own_part(&self, region: Region, own: u64) -> Option<Job> {
         let own = own.min(self.processor.lowest_gap.get());
@@ -164,11 +166,15 @@ impl Worker {
         self.processor.me.origins.end(origins);
     }
 
-    /// Runs the newest part of a region on the own deque, down to the position `own`; `false` if there is none.
+    /// Runs the part that [`take_own_part`](Self::take_own_part) takes; `false` if there is none.
     #[inline(always)]
     fn run_own_part(&self, region: Region, own: u64) -> bool {
         let mut part = self.take_own_part(region, own);
-        part.is_some() && self.run_part(&mut part)
+        let is_there = part.is_some();
+        if is_there {
+            self.run_part(&mut part);
+        }
+        is_there
     }
 
     /// Like [`take_own_part`](Self::take_own_part), if the newest part, already popped, belongs to an outer scope.
@@ -203,9 +209,9 @@ impl Worker {
         true
     }
 
-    /// Runs a part inside a job that waits for it; `true`. A panic is contained by the part.
+    /// Runs a part inside a job that waits for it. A panic is contained by the part.
     #[inline]
-    fn run_part(&self, part: &mut Option<Job>) -> bool {
+    fn run_part(&self, part: &mut Option<Job>) {
         let is_only_run = !self.processor.core.work.idle.snapshot().runs_not_only();
         if is_only_run && entered().is_none() {
             Job::run_in(part).into_iter().for_each(|outcome| self.processor.count(outcome));
@@ -214,7 +220,6 @@ impl Worker {
         }
         // The part may have forked the process: in the child, the wait would continue with the parent's parts.
         self.processor.end_if_orphan();
-        true
     }
 
     /// Runs a part inside a job that has entered another pool, or in a pool that notes more of a job than its run.

@@ -5,10 +5,11 @@ use std::pin::Pin;
 use std::process::{Command, Output};
 use std::task::{Context, Poll};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use brigade::{
     Handle, LocalPool, Pool, Reason, Rejected, TaskSet, block_on, spawn, spawn_local, time,
+    try_spawn,
 };
 use brigade_testkit::test;
 
@@ -38,30 +39,36 @@ fn large() -> Large<SIZE> {
 
 type Verb = (&'static str, usize, fn(Handle));
 
-/// Verbs, and how many copies of a future or closure the stack must have room for in a build without optimization: the
+/// Functions, with a variant behind a comma, and how many copies of a future or closure the stack must have room for in a build without optimization: the
 /// caller's, one in each function that takes it by value, and one more in the caller of a verb that may return it.
-const VERBS: [Verb; 21] = [
+const VERBS: [Verb; 23] = [
     ("the future alone", 2, |_| assert_eq!(large().0[0], 42)),
-    ("spawn", 3, |pool| drop(pool.spawn(large()))),
-    ("spawn()", 4, |pool| pool.enter(|| drop(spawn(large())))),
-    ("try_spawn", 4, |pool| drop(pool.try_spawn(large()).ok())),
-    ("job().spawn", 4, |pool| drop(pool.job().spawn(large()).ok())),
-    ("named", 4, |pool| drop(pool.job().name("large").spawn(large()).ok())),
-    ("reserved", 4, |pool| drop(block_on(pool.job().reserve()).unwrap().spawn(large()).ok())),
-    ("set", 3, |pool| _ = TaskSet::new(pool).spawn(large())),
-    ("set, limited", 3, |pool| _ = TaskSet::new(pool).limit(1).spawn(large())),
-    ("set, try_spawn", 4, |pool| _ = TaskSet::new(pool).try_spawn(large()).ok()),
-    ("scope", 2, |pool| pool.in_place_scope(|s| drop(s.spawn(large()))).unwrap()),
-    ("execute", 8, |pool| pool.execute(closure())),
-    ("submit", 8, |pool| drop(pool.submit(closure()))),
-    ("job().submit", 5, |pool| drop(pool.job().submit(closure()).ok())),
-    ("set, submit", 6, |pool| _ = TaskSet::new(pool).submit(closure())),
-    ("timeout", 5, |pool| drop(pool.spawn(time::timeout(Duration::MAX, large())))),
+    ("Handle::spawn", 3, |pool| drop(pool.spawn(large()))),
+    ("spawn", 4, |pool| pool.enter(|| drop(spawn(large())))),
+    ("try_spawn", 5, |pool| pool.enter(|| drop(try_spawn(large()).ok()))),
+    ("Handle::try_spawn", 4, |pool| drop(pool.try_spawn(large()).ok())),
+    ("JobBuilder::spawn", 4, |pool| drop(pool.job().spawn(large()).ok())),
+    ("JobBuilder::spawn, named", 4, |pool| drop(pool.job().name("large").spawn(large()).ok())),
+    ("Reserved::spawn", 4, |pool| {
+        drop(block_on(pool.job().reserve()).unwrap().spawn(large()).ok())
+    }),
+    ("TaskSet::spawn", 3, |pool| _ = TaskSet::new(pool).spawn(large())),
+    ("TaskSet::spawn, limited", 3, |pool| _ = TaskSet::new(pool).limit(1).spawn(large())),
+    ("TaskSet::try_spawn", 4, |pool| _ = TaskSet::new(pool).try_spawn(large()).ok()),
+    ("Scope::spawn", 2, |pool| pool.in_place_scope(|s| drop(s.spawn(large()))).unwrap()),
+    ("Handle::execute", 8, |pool| pool.execute(closure())),
+    ("Handle::submit", 8, |pool| drop(pool.submit(closure()))),
+    ("JobBuilder::submit", 5, |pool| drop(pool.job().submit(closure()).ok())),
+    ("TaskSet::submit", 6, |pool| _ = TaskSet::new(pool).submit(closure())),
+    ("time::timeout", 5, |pool| drop(pool.spawn(time::timeout(Duration::MAX, large())))),
+    ("time::timeout_at", 5, |pool| {
+        drop(pool.spawn(time::timeout_at(Instant::now(), large())));
+    }),
     ("block_on", 2, |_| assert_eq!(block_on(large()), 42)),
     ("Handle::block_on", 2, |pool| assert_eq!(pool.block_on(large()), 42)),
-    ("run_until", 2, |_| assert_eq!(LocalPool::new().unwrap().run_until(large()), 42)),
+    ("LocalPool::run_until", 2, |_| assert_eq!(LocalPool::new().unwrap().run_until(large()), 42)),
     ("LocalPool::spawn_local", 3, |_| drop(LocalPool::new().unwrap().spawn_local(large()))),
-    ("spawn_local()", 3, |_| {
+    ("spawn_local", 3, |_| {
         LocalPool::new().unwrap().run_until(async { drop(spawn_local(large())) })
     }),
 ];
@@ -102,6 +109,25 @@ fn a_large_future_is_copied_once_by_each_function_that_takes_it() {
         this.arg("futures::large::body_with_a_stack_for_the_copies").output().unwrap();
     let shown = String::from_utf8_lossy(&stdout);
     assert!(status.success() && shown.contains("all"), "more than {:?}", shown.lines().last());
+}
+
+#[test]
+fn each_function_that_takes_a_future_has_a_row() {
+    let api = include_str!("../../../../../docs/api.txt").lines();
+    let takes = |line: &&str| {
+        ["F: core::future::Future", "F: brigade_task::Spawnable"].iter().any(|of| line.contains(of))
+    };
+    let path = |line: &'static str| {
+        let path = line.strip_prefix("pub fn brigade::")?.split_once("<F")?.0;
+        Some(path.replace("<T>", ""))
+    };
+    let paths: Vec<_> = api.filter(takes).filter_map(path).collect();
+    let rows = VERBS.map(|(row, ..)| row.split(',').next().unwrap());
+    // A function of the module `time` may be at the root, too.
+    let has_row = |path: &String| rows.iter().any(|row| row.trim_start_matches("time::") == path);
+    let has_row = |path: &String| has_row(path) || rows.contains(&path.as_str());
+    let missing: Vec<_> = paths.iter().filter(|path| !has_row(path)).collect();
+    assert!(paths.len() > 12 && missing.is_empty(), "{missing:?} of {paths:?}");
 }
 
 #[test]
