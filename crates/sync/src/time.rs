@@ -3,6 +3,9 @@
 use core::time::Duration;
 use std::time::Instant;
 
+/// Whether there is a clock: WebAssembly without a system has none, and [`now`] panics there.
+pub const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
+
 /// Returns the present time: [`Instant::now`].
 #[inline(always)]
 pub fn now() -> Instant {
@@ -10,6 +13,12 @@ pub fn now() -> Instant {
     return brigade_instrument::seeded::clock::now();
     #[cfg(not(brigade_seeded))]
     Instant::now()
+}
+
+/// Returns the present time, if there is a clock.
+#[inline(always)]
+pub fn try_now() -> Option<Instant> {
+    HAS_CLOCK.then(now)
 }
 
 /// Returns how long ago that was: [`Instant::elapsed`].

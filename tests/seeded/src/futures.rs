@@ -90,7 +90,7 @@ impl Drop for Bound {
 }
 
 pub(crate) fn spawn_local(world: &World, body: &Body, end: End, kept: &mut Kept) {
-    if world.is_here() {
+    if world.is_here() && !world.is_threadless() {
         kept.keep(world, brigade::spawn_local(local(world, body)), end);
     }
 }

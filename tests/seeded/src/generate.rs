@@ -354,6 +354,7 @@ impl Source {
         {
             all.push(Setting::RunsThreads);
         }
+        all.extend(self.one_in(8).then_some(Setting::WithoutThreads));
         Settings(least, most, all)
     }
 

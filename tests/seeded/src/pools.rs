@@ -30,6 +30,9 @@ struct Hooks {
 /// The number of the next pool, its name: a job knows its pool by that.
 static NAMES: AtomicU64 = AtomicU64::new(0);
 
+/// How the name of a pool without threads ends.
+pub(crate) const THREADLESS: &str = " without threads";
+
 /// The closure that a hook for outcomes calls, once.
 static HOOK: PerRun<Option<Box<dyn FnOnce() + Send>>> = PerRun::new(None);
 
@@ -82,6 +85,11 @@ impl Settings {
         })
     }
 
+    /// Its jobs run in waits.
+    pub(crate) fn is_threadless(&self) -> bool {
+        self.has(|setting| *setting == Setting::WithoutThreads)
+    }
+
     /// Its spawner fails at times.
     pub(crate) fn fails(&self) -> bool {
         self.has(|setting| matches!(setting, Setting::FailingStarts(_) | Setting::FewStarts(_)))
@@ -103,7 +111,9 @@ impl Settings {
 
     pub(crate) fn builder(&self) -> Builder {
         let Self(least, most, settings) = self;
-        let builder = Pool::builder().threads(usize::from(*least)..=usize::from(*most));
+        let threads = usize::from(*least)..=usize::from(*most);
+        let builder = Pool::builder();
+        let builder = if self.is_threadless() { builder } else { builder.threads(threads) };
         settings.iter().fold(builder, |builder, setting| setting.apply(builder))
     }
 
@@ -111,9 +121,10 @@ impl Settings {
         note(|| format!("builds {self:?}"));
         let hooks = Arc::new(Hooks::default());
         let [start, stop, outcome] = [hooks.clone(), hooks.clone(), hooks.clone()];
+        let kind = if self.is_threadless() { THREADLESS } else { "" };
         let mut builder = self
             .builder()
-            .pool_name(NAMES.fetch_add(1, Relaxed).to_string())
+            .pool_name(format!("{}{kind}", NAMES.fetch_add(1, Relaxed)))
             .on_panic(OnPanic::Call(Arc::new(drop)))
             .on_start(move |index| {
                 note(|| format!("starts as worker {index}"));
@@ -167,6 +178,7 @@ impl Setting {
             Self::ObserveJobs => builder.observe_jobs(),
             Self::OnStall => builder.on_stall(Duration::from_micros(100), |stall| _ = stall),
             Self::OnDrop(how) => builder.on_drop(Shutdown::from(how)),
+            Self::WithoutThreads => builder.without_threads(),
             Self::RunsThreads => builder
                 .spawner(|thread| NewThread::new("spawned".into(), None, || thread.run()).start()),
         }
@@ -259,6 +271,9 @@ pub(crate) fn lifetime(lifetime: &Lifetime) {
     assert!(ended == Ended::Maybe || starts == stops, "a thread outlives its pool");
     join();
     if ended == Ended::Maybe {
+        if settings.is_threadless() {
+            _ = world.pool.shutdown(Shutdown::Drain);
+        }
         wait_for_end(&world, hooked);
     }
     if let (Ended::Counted(metrics), false) = (ended, early) {
@@ -290,6 +305,9 @@ pub(crate) fn pair(Pair { pools, outside, verbs, by }: &Pair) {
     while !world.ledger.left().is_empty() {
         // A schedule may prefer this thread to those that have something to do for long.
         assert!(waits < 100_000, "it goes on: {:?} left", world.ledger.left());
+        for (settings, built) in [(&pools.0, &one), (&pools.1, &two)] {
+            _ = settings.is_threadless() && built.pool.wait_idle_timeout(Duration::from_millis(1));
+        }
         time::sleep(Duration::from_millis(1));
         waits += 1;
     }

@@ -295,6 +295,8 @@ pub(crate) enum Setting {
     OnDrop(How),
     /// A thread of the spawner is the worker's.
     RunsThreads,
+    /// Its jobs run in waits.
+    WithoutThreads,
 }
 
 /// What a full pool does.

@@ -10,6 +10,7 @@ use brigade::{Cause, Handle, JoinError, JoinHandle, Reason};
 use crate::act::act;
 use crate::judge;
 use crate::ledger::{Claim, Ledger, Token};
+use crate::pools::THREADLESS;
 use crate::verb::{Body, End, Micros, Panics};
 
 /// A pool, as its jobs see it.
@@ -123,6 +124,11 @@ impl World {
     pub(crate) fn is_here(&self) -> bool {
         let own = brigade::current_worker().map(|worker| worker.pool);
         own == Some(self.pool.metrics().pool)
+    }
+
+    /// Whether the pool's jobs run in waits.
+    pub(crate) fn is_threadless(&self) -> bool {
+        self.pool.metrics().pool.ends_with(THREADLESS)
     }
 
     pub(crate) fn depth(&self) -> u32 {

@@ -34,8 +34,19 @@ const BOUNDED: u64 = 1 << 0;
 /// The bit for a pool with [observed](crate::watch) jobs, for the same reason.
 const OBSERVED: u64 = 1 << 1;
 
+/// The bit for a pool whose jobs run in the waits of its callers.
+const THREADLESS: u64 = 1 << 2;
+
 /// The distance between the numbers of two pools; the flags lie below it.
-const STEP: u64 = 1 << 2;
+const STEP: u64 = 1 << 3;
+
+/// What a key tells of its pool without a look-up.
+#[derive(Default)]
+pub(crate) struct Kind {
+    pub(crate) is_bounded: bool,
+    pub(crate) is_observed: bool,
+    pub(crate) is_threadless: bool,
+}
 
 /// Names a pool, and the class of a future on it, in the space of a key.
 #[derive(Clone, Copy, Debug)]
@@ -83,22 +94,29 @@ impl Key {
     ///
     /// # Errors
     /// If the fork handler can't be installed.
-    pub(crate) fn new<C: OnChild>(bounded: bool, observed: bool) -> io::Result<Self> {
+    pub(crate) fn new<C: OnChild>(of: Kind) -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(STEP);
         fork::watch::<C>()?;
         let flag = |is, flag| if is { flag } else { 0 };
         let number = NEXT.fetch_add(STEP, Ordering::Relaxed)
-            | flag(bounded, BOUNDED)
-            | flag(observed, OBSERVED);
+            | flag(of.is_bounded, BOUNDED)
+            | flag(of.is_observed, OBSERVED)
+            | flag(of.is_threadless, THREADLESS);
         Ok(Self((u64::from(fork::generation() as u16) * GENERATION) | number))
     }
 
-    /// Whether a job is queued as it is: the pool is neither bounded nor observed.
+    /// Whether a job is queued as it is: the pool is neither bounded nor observed, and has threads.
     ///
-    /// A single test of two bits, because each submission makes it.
+    /// A single test of some bits, because each submission makes it.
     #[inline(always)]
     pub(crate) fn is_plain(self) -> bool {
-        self.0 & (BOUNDED | OBSERVED) == 0
+        self.0 & (BOUNDED | OBSERVED | THREADLESS) == 0
+    }
+
+    /// The key, if the pool's jobs run in the waits of its callers.
+    #[inline]
+    pub(crate) fn if_threadless(self) -> Option<Self> {
+        (self.0 & THREADLESS != 0).then_some(self)
     }
 
     /// Whether the pool's jobs are observed.

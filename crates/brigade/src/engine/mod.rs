@@ -49,7 +49,7 @@ pub(crate) use core::enter::{enter_outside, enter_pool, entered};
 pub use core::monitor::monitor_runs;
 pub(crate) use current::stopping;
 pub(crate) use ends::off_pool::{cancel_contained, drop_off_pool, may_nest, pool_of_work};
-pub(crate) use key::{ClassKey, Key};
+pub(crate) use key::{ClassKey, Key, Kind};
 pub(crate) use processor::{Group, LateGroup, Members, Processor};
 pub(crate) use registry::{
     At, class_here, current_pool, forget, reach, reach_inline, reach_owned, rejected,
@@ -62,6 +62,6 @@ pub(crate) use sleep::events::closed;
 pub(crate) use supply::{enter, resources_of};
 pub(crate) use timers::{Due, Entry, FAR, TimerKey};
 pub(crate) use worker::{
-    Awaited, CURRENT, Child, Driven, Worker, blocking, label_job, owned, runs_in_place,
-    sleep_outside, wait_as, wait_outside, wait_until, with_processor,
+    Awaited, CURRENT, Child, Driven, Worker, blocking, catch_up, label_job, owned, runs_in_place,
+    share, sleep_outside, wait_as, wait_outside, wait_until, with_processor,
 };

@@ -15,7 +15,7 @@ use super::core::enter::entered;
 use super::ends::off_pool::nest;
 use super::key::Key;
 use super::processor::Processor;
-use super::worker::with_processor;
+use super::worker::{note_use, with_processor};
 use crate::values::{Priority, Reason, Rejected};
 
 brigade_sync::unmodelled::thread_local! {
@@ -199,6 +199,7 @@ fn reach_from_outside(key: Key, call: &mut dyn FnMut(At<'_>)) {
     if !key.is_here() {
         return call(At::Gone(Reason::Forked));
     }
+    key.if_threadless().into_iter().for_each(note_use);
     let known = LAST.try_with(|last| {
         let last = last.borrow();
         last.as_ref()?.core(key).map(|core| call(At::Outside(core)))

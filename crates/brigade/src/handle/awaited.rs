@@ -41,7 +41,7 @@ pub(crate) struct Noted {
     pool: Option<Key>,
     /// Whether another job is of another pool.
     is_mixed: bool,
-    /// The last pool among them that this thread owns, and does not run at the moment.
+    /// The last pool among them whose worker this thread may be, and is not at the moment.
     pub(crate) owned: Option<Key>,
 }
 
@@ -129,7 +129,9 @@ pub(crate) fn run_awaited(context: &Context<'_>, run: impl FnOnce(&Worker)) {
 /// it.
 pub(crate) fn note_pool(pool: Key) {
     POLLED.with(|polled| {
-        if let Some(polled) = polled.filter(|_| owned(pool).is_some()) {
+        if let Some(polled) =
+            polled.filter(|_| pool.if_threadless().is_some() || owned(pool).is_some())
+        {
             polled.noted.set(Noted { owned: Some(pool), ..polled.noted.get() });
         }
     });

@@ -364,7 +364,7 @@ impl<'a, T> Ended<'a, T> {
                     worker.run_until(&mut this);
                 }
             }
-            None => sleep_outside(&mut this),
+            None => sleep_outside(Some(key), &mut this),
         });
         !this.is_circular
     }

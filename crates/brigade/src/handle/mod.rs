@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use brigade_sync::time;
 
-use crate::engine::{Core, Key, current_pool, enter, forget, reach, wait_until};
+use crate::engine::{Core, Key, catch_up, current_pool, enter, forget, reach, wait_until};
 #[cfg(doc)]
 use crate::values::Shutdown;
 use crate::values::{Metrics, Reason, Report, ShutdownOptions, Threads};
@@ -191,7 +191,9 @@ impl Handle {
         let core = self.core().ok_or_else(|| self.gone())?;
         let threads = threads.into().check().map_err(refuse)?;
         if core.config.is_driven {
-            return Err(refuse("a LocalPool has one worker, which is its owner".into()));
+            return Err(refuse(
+                "a LocalPool, or a pool without threads, has one worker, the thread that runs it".into(),
+            ));
         }
         core.resize(threads);
         Ok(())
@@ -283,7 +285,12 @@ impl Handle {
     }
 
     fn wait_until_idle(&self, timeout: Option<Duration>) -> bool {
-        self.core().is_some_and(|core| core.may_wait_idle() && core.wait_idle(timeout, wait_until))
+        self.core().is_some_and(|core| {
+            core.may_wait_idle() && {
+                self.key.if_threadless().into_iter().for_each(|key| catch_up(Some(key)));
+                core.wait_idle(timeout, wait_until)
+            }
+        })
     }
 
     /// Closes the pool: from now on, submissions from outside are rejected. Never blocks.

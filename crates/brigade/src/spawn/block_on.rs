@@ -13,8 +13,8 @@ use brigade_sync::budget::poll_limited;
 
 use crate::engine;
 use crate::engine::{
-    BlockedThread, Key, LOOK_AGAIN, ThisThread, Worker, entered, pool_of_work, sleep_outside,
-    wait_as,
+    BlockedThread, Key, LOOK_AGAIN, ThisThread, Worker, catch_up, entered, pool_of_work,
+    sleep_outside, wait_as,
 };
 use crate::handle::Handle;
 use crate::handle::awaited::{Noted, Polled, State};
@@ -107,10 +107,11 @@ fn wait_outside<F: Future>(mut future: Pin<&mut F>, thread: &ThisThread) -> F::O
     let waker = Waker::from((*thread).clone());
     let mut context = Context::from_waker(&waker);
     loop {
+        thread.take_token();
         if let (Poll::Ready(output), _) = poll_limited(|| future.as_mut().poll(&mut context)) {
             return output;
         }
-        thread.park(None);
+        Woken::new(thread, Noted::default()).wait();
     }
 }
 
@@ -190,7 +191,8 @@ impl<'a> Woken<'a> {
     }
 
     fn wait(&mut self) {
-        wait_as(self.noted.owned, |worker| match worker {
+        let key = self.noted.owned.or_else(|| entered().and_then(Key::if_threadless));
+        wait_as(key, |worker| match worker {
             Some(worker) if worker.processor.core.work.key.is_here() => {
                 if self.thread.has_token() {
                     // The future was woken during its poll, most often by itself.
@@ -200,7 +202,12 @@ impl<'a> Woken<'a> {
             }
             // In a child forked by the future, the pool does not exist.
             Some(_) => _ = self.thread.park(None),
-            None => sleep_outside(self),
+            None => {
+                if self.thread.has_token() {
+                    catch_up(key);
+                }
+                sleep_outside(key, self);
+            }
         });
     }
 }

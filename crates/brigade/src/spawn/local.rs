@@ -103,7 +103,7 @@ where
     let is_worker = with_processor(|own| own.is_some());
     let pool = if is_worker { None } else { entered() };
     spawn_local_as(pool, |_| true, future, Location::caller()).expect(
-        "a local future must be spawned on a worker of a pool, or on the thread that owns a `LocalPool`",
+        "a local future must be spawned on a worker of a pool with threads, or on the thread that owns a `LocalPool`",
     )
 }
 
@@ -126,7 +126,8 @@ where
     }
     let mut future = Some(future);
     let spawned = wait_as(pool, |worker| {
-        let own = worker.map(|worker| &worker.processor).filter(|own| is_own(own))?;
+        let stays = |own: &&Processor| own.core.work.key.if_threadless().is_none() && is_own(own);
+        let own = worker.map(|worker| &worker.processor).filter(stays)?;
         Some(spawn_local_on(own, future.take()?, place))
     });
     drop_contained(future);

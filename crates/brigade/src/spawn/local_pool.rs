@@ -1,18 +1,20 @@
 //! A pool driven by its owner.
 
 use core::future::Future;
+use core::marker::PhantomData;
 use core::ops::Deref;
 use core::pin::pin;
 use std::io;
 use std::panic::Location;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use brigade_sync::thread::Inherited;
 
-use crate::engine::{Child, Core, Driven, Key, Worker, forget, resources_of, wait_until};
+use crate::engine::{Child, Core, Driven, Key, Kind, Worker, forget, resources_of, wait_until};
 use crate::handle::{Handle, JoinHandle};
 use crate::spawn::{block_on, spawn_local_as, wait_for};
-use crate::values::{Config, Placement, Queueing, Shutdown, Size, opaque};
+use crate::values::{Config, Shutdown, opaque};
 
 /// A pool without threads: the owner decides when its jobs run.
 ///
@@ -66,9 +68,10 @@ use crate::values::{Config, Placement, Queueing, Shutdown, Size, opaque};
 #[doc(alias = "current_thread")]
 #[doc(alias = "LocalExecutor")]
 pub struct LocalPool {
-    /// Not `Send`: local futures stay on this thread.
-    driven: Rc<Driven>,
+    driven: Arc<Driven>,
     handle: Handle,
+    /// Not `Send`: local futures stay on this thread.
+    _owner: PhantomData<Rc<()>>,
 }
 
 impl LocalPool {
@@ -144,20 +147,18 @@ impl LocalPool {
 
     /// Like [`new`](Self::new), with a changed configuration.
     pub(crate) fn configured(change: impl FnOnce(&mut Config)) -> io::Result<Self> {
-        let mut config = Config {
-            size: Size { core: 1, max: 1, spare: 0 },
-            spare: Some(0),
-            is_driven: true,
-            placement: Placement::Kernel,
-            queueing: Queueing::Shared,
-            inherited: Inherited::here(),
-            ..Config::default()
-        };
+        let mut config = Config { inherited: Inherited::here(), ..Config::default() };
+        config.have_no_thread();
         change(&mut config);
-        let core =
-            Core::new(Key::new::<Child>(false, false)?, config, None, Worker::live, resources_of);
+        let core = Core::new(
+            Key::new::<Child>(Kind::default())?,
+            config,
+            None,
+            Worker::live,
+            resources_of,
+        );
         let handle = Handle::new(core.work.key);
-        Ok(Self { driven: Driven::new(core), handle })
+        Ok(Self { driven: Driven::of_this_thread(core), handle, _owner: PhantomData })
     }
 
     /// Returns a handle to the pool, for submissions from anywhere.

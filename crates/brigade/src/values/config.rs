@@ -358,7 +358,7 @@ pub(crate) struct Config {
     pub(crate) keep_alive: Option<Duration>,
     /// How many threads of the core size are started at once; `None` for 1.
     pub(crate) first: Option<usize>,
-    /// Whether the pool starts no thread: the owner is the only worker, now and then.
+    /// Whether the pool starts no thread: its owner, or a thread that waits, is the only worker, now and then.
     pub(crate) is_driven: bool,
     /// Whether the pool's clock is paused, and only the owner moves it.
     pub(crate) is_paused: bool,
@@ -414,6 +414,15 @@ pub(crate) const MAX_THREADS: usize = 4096;
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
 impl Config {
+    /// Makes this the configuration of a pool that starts no thread.
+    pub(crate) fn have_no_thread(&mut self) {
+        self.is_driven = true;
+        self.size = Size { core: 1, max: 1, spare: 0 };
+        self.spare = Some(0);
+        self.placement = Placement::Kernel;
+        self.queueing = Queueing::Shared;
+    }
+
     /// The size of a pool with this many threads.
     pub(crate) fn size_of(&self, threads: Threads) -> Size {
         let Threads { core, max } = threads;

@@ -38,7 +38,7 @@ impl fmt::Display for Reason {
                 "the pool is closed: it was shut down or dropped (a `Handle` does not keep its pool alive)"
             }
             Self::NoThread => {
-                "the pool has no thread and can't start one; try again later, or keep a core size of 1"
+                "the pool has no thread and can't start one; try again later, keep a core size of 1, or make the pool `without_threads`"
             }
             Self::Full => {
                 "the pool's queue is full; wait for room, run the job here, or raise the pool's capacity"

@@ -143,7 +143,7 @@ impl Core {
     ) -> Admission<'_> {
         let Some(permits) = &self.permits else { return Admission::Queue(None) };
         let (mut waiter, mut permit) = (Waiter::new(permits.clone()), None);
-        wait(None, until, &mut |thread| {
+        wait(self.work.key.if_threadless(), until, &mut |thread| {
             if let Some(thread) = thread {
                 waiter.register(&thread.clone().into(), Some(thread.clone()));
             }
@@ -236,13 +236,13 @@ mod tests {
     use brigade_task::Work;
 
     use super::*;
-    use crate::engine::key::Key;
+    use crate::engine::key::{Key, Kind};
     use crate::engine::{Child, resources_of};
     use crate::values::{Config, Size};
 
     fn core_without_threads() -> Arc<Core> {
         let config = Config { size: Size { core: 0, max: 1, spare: 1 }, ..Config::default() };
-        let key = Key::new::<Child>(false, false).unwrap();
+        let key = Key::new::<Child>(Kind::default()).unwrap();
         Core::new(key, config, None, |_, _| unreachable!("no thread is started"), resources_of)
     }
 

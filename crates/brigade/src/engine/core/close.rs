@@ -137,7 +137,7 @@ impl Core {
         wait: WaitUntil,
         goes_on: &dyn Fn(&Roster) -> bool,
     ) -> bool {
-        wait(None, deadline, &mut |thread| {
+        wait(self.work.key.if_threadless(), deadline, &mut |thread| {
             let waker = thread.map(|thread| thread.clone().into());
             self.work.idle.watch(waker, |roster| !goes_on(roster))
         })

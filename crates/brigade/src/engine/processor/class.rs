@@ -113,7 +113,7 @@ impl Processor {
             return None;
         }
         // A time too early to be represented is before each job.
-        let then = time::now().checked_sub(AGEING)?;
+        let then = time::try_now()?.checked_sub(AGEING)?;
         core.work.queues.lanes.pop_low(Some(then))
     }
 }

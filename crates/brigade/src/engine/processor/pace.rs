@@ -42,7 +42,7 @@ pub(in crate::engine) struct Pace {
     /// When the worker was last due; `None` if it has slept since.
     last: Cell<Option<Instant>>,
     /// When a look was last in time, or the first read of the clock after a sleep.
-    told: Cell<Instant>,
+    told: Cell<Option<Instant>>,
     /// How many jobs the next look takes from outside.
     share: Cell<u32>,
     /// The number of looks, and of jobs run in looks.
@@ -70,7 +70,7 @@ impl Pace {
             done: Cell::new(0),
             most,
             last: Cell::new(None),
-            told: Cell::new(time::now()),
+            told: Cell::new(None),
             share: Cell::new(1),
             looks: Cell::new(0),
         }
@@ -123,7 +123,15 @@ impl Pace {
     /// Notes that the worker was due, and determines when it is due next.
     pub(in crate::engine) fn look(&self) -> Look {
         self.left.set(self.rest.take());
-        if self.left.get() > 0 { Look::Early } else { self.look_by(time::now) }
+        match self.left.get() {
+            0 if time::HAS_CLOCK => self.look_by(time::now),
+            0 => {
+                self.end_turn();
+                self.is_due_after(self.most);
+                Look::Often
+            }
+            _ => Look::Early,
+        }
     }
 
     fn look_by(&self, now: impl FnOnce() -> Instant) -> Look {
@@ -132,15 +140,15 @@ impl Pace {
         let done = self.done.get().saturating_add(ran);
         let next = match self.last.replace(Some(now)) {
             None => {
-                self.told.set(now);
+                self.told.set(Some(now));
                 FEW
             }
             Some(last) => jobs_in_time(ran, now - last).min(done.saturating_mul(2)),
         };
         let look = match done {
             // Half of the time is near enough.
-            _ if now - self.told.get() >= TARGET / 2 => {
-                self.told.set(now);
+            _ if self.told.get().is_some_and(|told| now - told >= TARGET / 2) => {
+                self.told.set(Some(now));
                 Look::InTime
             }
             _ if done >= self.most => Look::Often,
@@ -227,7 +235,7 @@ mod tests {
 
     /// Runs jobs, each for some microseconds of a virtual clock; returns the jobs before which the worker looked.
     fn looks(pace: &Pace, jobs: Range<u32>, micros: impl Fn(u32) -> u64) -> Vec<u32> {
-        let clock = Cell::new(pace.told.get());
+        let clock = Cell::new(pace.told.get().unwrap_or_else(time::now));
         let run = |&job: &u32| clock.set(clock.get() + Duration::from_micros(micros(job)));
         let due = jobs.inspect(run).filter(|_| pace.is_due());
         due.filter(|_| pace.look_by(|| clock.get()) != Look::Early).collect()
@@ -256,7 +264,8 @@ mod tests {
     #[test]
     fn the_first_look_after_the_target_time_is_told_from_the_others() {
         let pace = Pace::new(1);
-        let begun = pace.told.get();
+        let begun = time::now();
+        pace.told.set(Some(begun));
         pace.last.set(Some(begun));
         let micros = [25, 49, 50, 99, 175, 199];
         let kinds = micros.map(|at| pace.look_by(|| begun + Duration::from_micros(at)));

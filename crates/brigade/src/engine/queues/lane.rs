@@ -30,8 +30,8 @@ pub(super) struct Lane {
 
 #[derive(Default)]
 struct Queue {
-    /// The jobs, with the times of their queueing.
-    jobs: VecDeque<(Instant, Job)>,
+    /// The jobs, with the times of their queueing, if there is a clock.
+    jobs: VecDeque<(Option<Instant>, Job)>,
     is_closed: bool,
     looks: Looks,
 }
@@ -57,7 +57,7 @@ impl Lane {
         accepts: Accepts,
         state: Option<&Idle>,
     ) {
-        let now = time::now();
+        let now = time::try_now();
         let mut queue = self.queue.lock();
         if queue.is_closed && accepts == Accepts::IfOpen {
             return;
@@ -96,7 +96,7 @@ impl Lane {
     #[inline(never)]
     pub(super) fn pop(&self, state: Option<&Idle>, takes: &dyn Fn(Instant) -> bool) -> Option<Job> {
         self.change(state, |queue| {
-            queue.jobs.front().filter(|(since, _)| takes(*since))?;
+            queue.jobs.front().filter(|(since, _)| since.is_none_or(takes))?;
             queue.jobs.pop_front().map(|(_, job)| job)
         })
     }
@@ -109,7 +109,7 @@ impl Lane {
         takes: &dyn Fn(&Job) -> bool,
         more: &mut dyn Iterator<Item = Job>,
     ) -> Option<Job> {
-        let now = time::now();
+        let now = time::try_now();
         self.change(state, |Queue { jobs, .. }| {
             if let Some(place) = jobs.iter().position(|(_, job)| takes(job)) {
                 return jobs.remove(place).map(|(_, job)| job);
@@ -135,7 +135,7 @@ impl Lane {
         most: usize,
         more: &mut dyn Iterator<Item = Job>,
     ) -> u64 {
-        let (now, mut cancelled) = (time::now(), 0);
+        let (now, mut cancelled) = (time::try_now(), 0);
         self.change(state, |Queue { jobs, looks, .. }| {
             if looks.are_due(most, jobs.len()) {
                 for _ in 0..jobs.len() {
@@ -215,7 +215,7 @@ mod tests {
                 });
                 begins.wait();
                 (0..1000).for_each(|_| brigade_sync::hint::spin_loop());
-                queue.jobs.push_back((Instant::now(), Job::new(|| ())));
+                queue.jobs.push_back((time::try_now(), Job::new(|| ())));
                 lane.set_len(1);
                 drop(queue);
                 assert!(pops.join().unwrap(), "round {round}");

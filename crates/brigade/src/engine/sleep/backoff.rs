@@ -63,7 +63,7 @@ impl Backoff {
             hint::snooze(looks);
             return true;
         }
-        yields()
+        time::HAS_CLOCK && yields()
     }
 
     /// Waits until `is_over`; `false` if the thread must block now.

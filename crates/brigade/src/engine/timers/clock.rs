@@ -23,9 +23,9 @@ impl Clock {
     /// Whether this build has paused clocks. The compiler removes their code from other builds.
     pub(crate) const MAY_BE_PAUSED: bool = cfg!(feature = "test-util");
 
-    /// The system's clock, or a clock paused at `start`.
-    pub(super) fn new(is_paused: bool, start: Instant) -> Self {
-        Self(is_paused.then(|| Paused { now: Mutex::new(start), end: start + FAR }))
+    /// The system's clock, or a clock paused at that time.
+    pub(super) fn new(paused_at: Option<Instant>) -> Self {
+        Self(paused_at.map(|start| Paused { now: Mutex::new(start), end: start + FAR }))
     }
 
     fn paused(&self) -> Option<&Paused> {

@@ -32,7 +32,7 @@ impl Sleeper {
     /// `Core::set_timer`, for a timer due after some milliseconds.
     fn set(&self, worker: usize, after: u64) -> TimerKey {
         turn();
-        let at = self.timers.start + Duration::from_millis(after);
+        let at = self.timers.start() + Duration::from_millis(after);
         let set = self.timers.set(worker, at, Entry::Wake(Waker::noop().clone()));
         let Ok((key, is_first)) = set else { panic!("a timer is refused") };
         if is_first {
@@ -121,7 +121,7 @@ fn a_timer_set_after_a_look_that_found_nothing_is_not_slept_past() {
         sleeper.set(0, 70);
         let looks = |timers: &Sleeper| {
             turn();
-            assert!(timers.timers.take_due(timers.timers.start).is_none());
+            assert!(timers.timers.take_due(timers.timers.start()).is_none());
             timers.set(0, 69);
         };
         sleeper.beside(looks, |timers| _ = timers.set(1, 120));

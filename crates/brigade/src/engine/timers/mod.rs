@@ -38,7 +38,7 @@ use core::task::Waker;
 use std::time::{Duration, Instant};
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
-use brigade_sync::{CachePadded, MutexGuard, time};
+use brigade_sync::{CachePadded, MutexGuard, OnceLock, time};
 use brigade_timer::{Agenda, Key};
 
 pub(crate) use clock::Clock;
@@ -70,7 +70,8 @@ pub(crate) struct Timers {
     shared: CachePadded<Shared>,
     /// The clock for deadlines.
     clock: Clock,
-    start: Instant,
+    /// When the first timer was set: there are systems without a clock, and pools without timers.
+    start: OnceLock<Instant>,
 }
 
 /// Read at each look for timers, and seldom written.
@@ -116,7 +117,8 @@ pub(crate) struct TimerKey {
 impl Timers {
     /// Makes the timers of a pool with at most `threads` threads, whose clock may be paused.
     pub(crate) fn new(threads: usize, is_paused: bool) -> Self {
-        let start = time::now();
+        let start = OnceLock::new();
+        let paused_at = is_paused.then(|| *start.get_or_init(time::now));
         let parts = threads.clamp(1, MOST_PARTS);
         Self {
             parts: (0..parts).map(|_| CachePadded::new(Part::new())).collect(),
@@ -125,9 +127,13 @@ impl Timers {
                 used: AtomicU64::new(0),
                 closures: AtomicU64::new(0),
             }),
-            clock: Clock::new(is_paused, start),
+            clock: Clock::new(paused_at),
             start,
         }
+    }
+
+    fn start(&self) -> Instant {
+        *self.start.get_or_init(time::now)
     }
 
     /// The clock for deadlines.
@@ -141,7 +147,7 @@ impl Timers {
         // sleep and a thread setting a timer don't miss each other, as for a job.
         let next = self.shared.next.load(Ordering::Relaxed);
         let next = (next != NONE).then(|| Duration::from_nanos(next))?;
-        self.start.checked_add(next)
+        self.start().checked_add(next)
     }
 
     /// When a thread that sleeps for timers should wake: at the earliest deadline or, if timers are dense, at
@@ -218,7 +224,7 @@ impl Timers {
             return Err(entry);
         }
         // Later timers will not be due long before `start`.
-        let agenda = pending.agenda.get_or_insert_with(|| brigade_timer::new(self.start));
+        let agenda = pending.agenda.get_or_insert_with(|| brigade_timer::new(self.start()));
         let key = TimerKey { key: agenda.insert(at, entry), part: index as u8 };
         let (nanos, bound) = (self.nanos(at), part.bound());
         if nanos < bound {
@@ -354,7 +360,7 @@ impl Timers {
 
     /// A deadline in nanoseconds since `start`. A timer centuries away is checked again after this time.
     fn nanos(&self, at: Instant) -> u64 {
-        let nanos = at.saturating_duration_since(self.start).as_nanos();
+        let nanos = at.saturating_duration_since(self.start()).as_nanos();
         u64::try_from(nanos).unwrap_or(NONE).min(NONE - 1)
     }
 }

@@ -68,7 +68,7 @@ fn run(due: Arc<dyn Due>) -> Entry {
 #[test]
 fn the_earliest_is_known_whatever_is_set_and_removed() {
     for timers in each() {
-        let at = |millis| timers.start + Duration::from_millis(millis);
+        let at = |millis| timers.start() + Duration::from_millis(millis);
         let set = |millis| timers.set(worker(), at(millis), waker()).map_err(drop).unwrap();
         assert!(timers.is_empty() && timers.next().is_none());
         let ((ten, first), (twenty, second)) = (set(10), set(20));
@@ -82,7 +82,7 @@ fn the_earliest_is_known_whatever_is_set_and_removed() {
         assert!(timers.next().is_some_and(|next| at(10) < next && next <= at(20)));
         assert_eq!((timers.wake_at(), timers.next()), (Some(at(20)), Some(at(20))));
         assert!(set(0).1);
-        assert_eq!(timers.next(), Some(timers.start));
+        assert_eq!(timers.next(), Some(timers.start()));
         assert!(timers.remove(twenty).is_some());
         assert_eq!(all_due(&timers, at(0)).len(), 1);
         assert!(timers.is_empty() && timers.next().is_none());
@@ -95,9 +95,9 @@ fn a_thread_sleeps_until_several_timers_are_due_only_where_they_are_dense() {
     let wakes_at = |parts, offsets: &[u64]| {
         let timers = timers(parts);
         for &offset in offsets {
-            assert!(timers.set(worker(), timers.start + micros(offset), waker()).is_ok());
+            assert!(timers.set(worker(), timers.start() + micros(offset), waker()).is_ok());
         }
-        timers.wake_at().map(|at| at - timers.start)
+        timers.wake_at().map(|at| at - timers.start())
     };
     for parts in [1, 2, 8] {
         assert_eq!(wakes_at(parts, &[]), None);
@@ -124,13 +124,13 @@ fn a_thread_sleeps_until_several_timers_are_due_only_where_they_are_dense() {
 fn times_before_the_start_and_centuries_after_it_are_times() {
     for timers in each() {
         let century = Duration::from_secs(100 * 365 * 24 * 3600);
-        let far = (0..7).fold(timers.start, |at, _| at + century);
+        let far = (0..7).fold(timers.start(), |at, _| at + century);
         assert!(timers.set(worker(), far, waker()).is_ok());
-        assert!(timers.next().unwrap() > timers.start + century * 5);
-        assert_eq!(all_due(&timers, timers.start + century).len(), 0);
-        if let Some(past) = timers.start.checked_sub(Duration::from_millis(1)) {
+        assert!(timers.next().unwrap() > timers.start() + century * 5);
+        assert_eq!(all_due(&timers, timers.start() + century).len(), 0);
+        if let Some(past) = timers.start().checked_sub(Duration::from_millis(1)) {
             assert!(timers.set(worker(), past, waker()).is_ok_and(|(_, is_first)| is_first));
-            assert_eq!(all_due(&timers, timers.start).len(), 1);
+            assert_eq!(all_due(&timers, timers.start()).len(), 1);
         }
     }
 }
@@ -148,9 +148,9 @@ fn of_those_with_one_deadline_the_first_that_was_set_fires_first() {
     }
     for number in 0..50 {
         let entry = run(Arc::new(Numbered(number, order.clone())));
-        assert!(timers.set(5, timers.start, entry).is_ok());
+        assert!(timers.set(5, timers.start(), entry).is_ok());
     }
-    all_due(&timers, timers.start).into_iter().for_each(|entry| fire(entry, &mut drop));
+    all_due(&timers, timers.start()).into_iter().for_each(|entry| fire(entry, &mut drop));
     assert!(order.lock().iter().copied().eq(0..50));
 }
 
@@ -158,7 +158,7 @@ fn of_those_with_one_deadline_the_first_that_was_set_fires_first() {
 fn a_closed_pool_keeps_time_for_futures_and_one_that_has_ended_for_nobody() {
     for timers in each() {
         let closure = Arc::new(Closure::default());
-        let at = timers.start;
+        let at = timers.start();
         let schedule = || timers.set(worker(), at, run(closure.clone()));
         assert!(timers.set(worker(), at, waker()).is_ok() && schedule().is_ok());
         timers.close(false).into_iter().for_each(Entry::give_up);
@@ -180,9 +180,9 @@ fn a_closed_pool_keeps_time_for_futures_and_one_that_has_ended_for_nobody() {
 fn a_closure_that_has_fired_is_not_abandoned() {
     for timers in each() {
         let closure = Arc::new(Closure::default());
-        assert!(timers.set(worker(), timers.start, run(closure.clone())).is_ok());
+        assert!(timers.set(worker(), timers.start(), run(closure.clone())).is_ok());
         let mut jobs = Vec::new();
-        all_due(&timers, timers.start)
+        all_due(&timers, timers.start())
             .into_iter()
             .for_each(|entry| fire(entry, &mut |job| jobs.push(job)));
         assert_eq!((jobs.len(), *closure.0.lock()), (1, (1, 0)));
@@ -192,7 +192,7 @@ fn a_closure_that_has_fired_is_not_abandoned() {
 #[test]
 fn a_timer_takes_another_waker_as_long_as_it_is_there() {
     for timers in each() {
-        let (key, _) = timers.set(worker(), timers.start, waker()).map_err(drop).unwrap();
+        let (key, _) = timers.set(worker(), timers.start(), waker()).map_err(drop).unwrap();
         assert!(timers.wake_by(key, Waker::noop()));
         struct Bell(Mutex<u32>);
         impl std::task::Wake for Bell {
@@ -202,7 +202,7 @@ fn a_timer_takes_another_waker_as_long_as_it_is_there() {
         }
         let bell = Arc::new(Bell(Mutex::new(0)));
         assert!(timers.wake_by(key, &Waker::from(bell.clone())));
-        all_due(&timers, timers.start).into_iter().for_each(|entry| fire(entry, &mut drop));
+        all_due(&timers, timers.start()).into_iter().for_each(|entry| fire(entry, &mut drop));
         assert_eq!(*bell.0.lock(), 1);
         assert!(!timers.wake_by(key, Waker::noop()));
         assert_eq!(Arc::strong_count(&bell), 1);
@@ -220,11 +220,11 @@ fn what_several_workers_have_set_is_taken_in_the_order_of_the_deadlines() {
     }
     for number in 0..40 {
         let (micros, order) = (number * 17 % 40, order.clone());
-        let at = timers.start + Duration::from_micros(micros);
+        let at = timers.start() + Duration::from_micros(micros);
         let noted = Entry::Wake(Waker::from(Arc::new(Noted(micros, order))));
         assert!(timers.set(worker(), at, noted).is_ok());
     }
-    all_due(&timers, timers.start + Duration::from_millis(1))
+    all_due(&timers, timers.start() + Duration::from_millis(1))
         .into_iter()
         .for_each(|entry| fire(entry, &mut drop));
     assert!(order.lock().iter().copied().eq(0..40));
@@ -233,7 +233,7 @@ fn what_several_workers_have_set_is_taken_in_the_order_of_the_deadlines() {
 #[test]
 fn there_is_nothing_to_wait_for_once_the_last_timer_is_cancelled() {
     for timers in each() {
-        let at = |millis| timers.start + Duration::from_millis(millis);
+        let at = |millis| timers.start() + Duration::from_millis(millis);
         let set = |millis| timers.set(worker(), at(millis), waker()).map_err(drop).unwrap();
         let keys: Vec<_> = (1..=9).map(|millis| set(millis).0).collect();
         for (index, &key) in keys.iter().enumerate() {
@@ -248,7 +248,7 @@ fn there_is_nothing_to_wait_for_once_the_last_timer_is_cancelled() {
 #[test]
 fn a_thread_that_goes_to_sleep_does_not_wake_for_a_cancelled_timer() {
     for timers in each() {
-        let at = |millis| timers.start + Duration::from_millis(millis);
+        let at = |millis| timers.start() + Duration::from_millis(millis);
         let set = |millis| timers.set(worker(), at(millis), waker()).map_err(drop).unwrap();
         let (five, _) = set(5);
         set(10);
@@ -270,14 +270,14 @@ fn what_threads_set_cancel_and_take_at_once_is_each_time_there_once() {
             scope.spawn(move || {
                 let mut own = BTreeSet::new();
                 for round in 0..rounds {
-                    let at = timers.start + Duration::from_micros((round * 7 % 64) as u64);
+                    let at = timers.start() + Duration::from_micros((round * 7 % 64) as u64);
                     own.insert(timers.set(worker, at, waker()).map_err(drop).unwrap().0);
                     let oldest = own.pop_first().filter(|_| round % 3 > 0);
                     if oldest.is_some_and(|key| timers.remove(key).is_some()) {
                         cancelled.fetch_add(1, Ordering::Relaxed);
                     }
                     if round % 5 == worker {
-                        let now = timers.start + Duration::from_micros(round as u64 % 64);
+                        let now = timers.start() + Duration::from_micros(round as u64 % 64);
                         fired.fetch_add(all_due(timers, now).len(), Ordering::Relaxed);
                     }
                 }
@@ -285,7 +285,7 @@ fn what_threads_set_cancel_and_take_at_once_is_each_time_there_once() {
         }
     });
     let taken = cancelled.load(Ordering::Relaxed) + fired.load(Ordering::Relaxed);
-    let left = all_due(&timers, timers.start + Duration::from_secs(1)).len();
+    let left = all_due(&timers, timers.start() + Duration::from_secs(1)).len();
     assert_eq!(taken + left, 4 * rounds);
     assert!(timers.is_empty() && timers.wake_at().is_none());
 }

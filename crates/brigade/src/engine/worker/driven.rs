@@ -1,16 +1,18 @@
-//! The worker of a pool without threads. The pool's owner acts as this worker in its calls, and while its thread waits.
+//! The worker of a pool without threads. The owner of a `LocalPool` acts as this worker in its calls, and while its thread
+//! waits; a `threadless` pool has no owner.
 //!
 //! Between two calls the worker is parked like an idle worker: a submitter picks it, and sets a token that no thread
 //! waits for. Unlike other workers it may be parked while work is queued; the pool is not idle then, and does not end.
 //! Each call begins like the end of a sleep, by withdrawing or by taking the token, and ends with an announcement.
 
-use core::cell::{Cell, RefCell};
+use core::cell::RefCell;
 use core::mem::ManuallyDrop;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 
 use brigade_sync::Defer;
+use brigade_sync::atomic::{AtomicBool, Ordering};
+use brigade_sync::unmodelled::Mutex;
 
 use super::{CURRENT, Worker};
 use crate::engine::core::Core;
@@ -29,16 +31,21 @@ brigade_sync::scoped_thread_local! {
 brigade_sync::unmodelled::thread_local! {
     /// The calling thread's pools without threads, in the order in which they were made. Each pool removes itself. No
     /// destructor, so that the pools are found until the very end of the thread.
-    static OWNED: RefCell<ManuallyDrop<Vec<Rc<Driven>>>> =
+    static OWNED: RefCell<ManuallyDrop<Vec<Arc<Driven>>>> =
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// Calls a closure that waits, with the calling thread's worker, or `None`. During the call the owner of the pool `key`
-/// is its worker. Any other thread keeps its worker, or acts as the worker of the newest pool it owns.
+/// is its worker. Any other thread keeps its worker, or acts as the worker of the newest pool it owns. A wait for a job of a threadless
+/// pool [sleeps outside](super::sleep_outside), where it becomes that pool's worker.
 pub(crate) fn wait_as<R>(key: Option<Key>, wait: impl FnOnce(Option<&Worker>) -> R) -> R {
     CURRENT.with(|worker| {
         let is_of = |key| worker.is_some_and(|worker| worker.processor.is_of(key));
         let is_worker = key.map_or(worker.is_some(), is_of);
+        if !is_worker && key.and_then(Key::if_threadless).is_some() {
+            let _blocked = worker.and_then(Worker::block_below);
+            return wait(None);
+        }
         let find = || key.and_then(owned).or_else(|| owned_by(|_| worker.is_none()));
         let owned = if is_worker { None } else { find() };
         let Some(driven) = owned else { return wait(worker) };
@@ -50,15 +57,15 @@ pub(crate) fn wait_as<R>(key: Option<Key>, wait: impl FnOnce(Option<&Worker>) ->
 }
 
 /// The pool `key`, if the calling thread owns it and does not run it at the moment.
-pub(crate) fn owned(key: Key) -> Option<Rc<Driven>> {
+pub(crate) fn owned(key: Key) -> Option<Arc<Driven>> {
     owned_by(|driven| driven.core.work.key == key)
 }
 
 /// The newest pool owned by the calling thread, and not run by it at the moment, for which `is_wanted` returns `true`.
-fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Rc<Driven>> {
+fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Arc<Driven>> {
     let is_idle = |driven: &Driven| {
         driven.core.work.key.is_here()
-            && driven.worker.try_borrow_mut().is_ok_and(|worker| worker.is_some())
+            && driven.worker.try_lock().is_some_and(|worker| worker.is_some())
     };
     OWNED.with(|owned| {
         owned.borrow().iter().rev().find(|driven| is_idle(driven) && is_wanted(driven)).cloned()
@@ -68,30 +75,41 @@ fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Rc<Driven>> {
 /// The only worker of a pool, without a thread.
 pub(crate) struct Driven {
     core: Arc<Core>,
-    /// `None` once the pool has ended. Borrowed while the owner is in a call.
-    worker: RefCell<Option<Worker>>,
+    /// `None` once the pool has ended. Locked while a thread acts as the worker.
+    worker: Mutex<Option<Worker>>,
     /// Whether the worker has left.
-    has_ended: Cell<bool>,
+    has_ended: AtomicBool,
+    /// Threads that wait, and would act as the worker of a threadless pool.
+    pub(super) waiting: Mutex<Vec<Arc<BlockedThread>>>,
 }
 
 impl Driven {
     /// Makes the calling thread the owner of a pool without a worker.
-    pub(crate) fn new(core: Arc<Core>) -> Rc<Self> {
+    pub(crate) fn of_this_thread(core: Arc<Core>) -> Arc<Self> {
+        core.threads.enter();
+        let this = Self::new(core);
+        OWNED.with(|owned| owned.borrow_mut().push(this.clone()));
+        this
+    }
+
+    /// The worker of a pool that has none.
+    pub(super) fn new(core: Arc<Core>) -> Arc<Self> {
         let Some(index) = core.work.idle.change(Roster::pick_core) else {
             unreachable!("it is the first one")
         };
         core.work.queues.peers.open(index, &core.config);
-        core.threads.enter();
         core.work.idle.started(index, true);
         let role = core.work.idle.arrive(index, false);
         core.work.idle.roster().starts.remove(index);
         let worker = Worker::at(core.clone(), index, role);
         core.work.idle.start_search();
         worker.pause();
-        let (worker, has_ended) = (RefCell::new(Some(worker)), Cell::new(false));
-        let this = Rc::new(Self { core, worker, has_ended });
-        OWNED.with(|owned| owned.borrow_mut().push(this.clone()));
-        this
+        let (worker, has_ended) = (Mutex::new(Some(worker)), AtomicBool::new(false));
+        Arc::new(Self { core, worker, has_ended, waiting: Mutex::default() })
+    }
+
+    pub(super) fn is_of(&self, key: Key) -> bool {
+        self.core.work.key == key
     }
 
     /// The shared state of the pool.
@@ -127,7 +145,7 @@ impl Driven {
             "the LocalPool belongs to the process that this one was forked from; make a new one here",
         );
         assert!(
-            self.worker.try_borrow_mut().is_ok(),
+            self.worker.try_lock().is_some(),
             "a LocalPool can't be run by its own jobs and futures; await the future instead",
         );
         self.call(true, call)
@@ -135,7 +153,7 @@ impl Driven {
 
     /// Runs jobs until the pool has ended. The pool must be closed.
     pub(crate) fn end(&self) {
-        while !self.has_ended.get() {
+        while !self.has_ended() {
             self.call(true, |worker| {
                 loop {
                     if worker.step() {
@@ -144,40 +162,56 @@ impl Driven {
                     self.core.work.idle.start_search();
                     match worker.park_unless(None, || false) {
                         Parked::Search => _ = self.core.work.idle.stop_search(),
-                        Parked::Leave => return self.has_ended.set(true),
+                        Parked::Leave => return self.leave(),
                     }
                 }
             });
         }
-        let Some(worker) = self.worker.take() else { return };
-        let index = worker.processor.index;
         OWNED.with(|owned| {
             let mut owned = owned.borrow_mut();
             owned.retain(|driven| !core::ptr::eq(&**driven, self));
             owned.shrink_to_fit();
         });
+        self.finish();
+        self.core.threads.exit();
+    }
+
+    /// Notes that the worker has left, on the thread that acts as the worker.
+    pub(super) fn leave(&self) {
+        // Ordering: Relaxed, here and below: the lock of the worker publishes it.
+        self.has_ended.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
+    }
+
+    /// Ends the pool after its worker has left.
+    pub(super) fn finish(&self) {
+        let Some(worker) = self.worker.lock().take() else { return };
+        let index = worker.processor.index;
         drop(worker.processor.give_back());
         self.core.work.settle();
         self.core.work.idle.vacate(index);
         self.core.work.tell_of_end();
-        self.core.threads.exit();
     }
 
-    /// Makes the owner the worker while a closure runs, as if in a job if it `enters`; `None` if the pool has ended.
-    fn call<R>(&self, enters: bool, call: impl FnOnce(&Worker) -> R) -> Option<R> {
-        let worker = self.worker.borrow();
-        let worker = worker.as_ref().filter(|_| !self.has_ended.get())?;
+    /// Makes this thread the worker while a closure runs, as if in a job if it `enters`; `None` if the pool has ended, or a thread acts as
+    /// the worker.
+    pub(super) fn call<R>(&self, enters: bool, call: impl FnOnce(&Worker) -> R) -> Option<R> {
+        let worker = self.worker.try_lock()?;
+        let worker = worker.as_ref().filter(|_| !self.has_ended())?;
         let call = || {
             match worker.withdraw() {
                 Parked::Leave => {
-                    self.has_ended.set(true);
+                    self.leave();
                     return None;
                 }
                 Parked::Search => _ = self.core.work.idle.stop_search(),
             }
             let _pause = Defer(|| {
                 // In a forked child the roster's lock may be held forever.
-                if !self.has_ended.get() && self.core.work.key.is_here() {
+                if !self.has_ended() && self.core.work.key.is_here() {
                     self.core.work.idle.start_search();
                     worker.pause();
                 }

@@ -88,7 +88,8 @@ impl Forks for Worker {
 #[inline(never)]
 pub(crate) fn wait_outside(pool: Key, wait: Wait<'_>) {
     if !Backoff::default().wait(|| wait.is_over()) {
-        super::wait(None, &mut Parts { wait, own: None, pool, group: None, steals: false });
+        let mut parts = Parts { wait, own: None, pool, group: None, steals: false };
+        super::wait(pool.if_threadless(), &mut parts);
     }
 }
 

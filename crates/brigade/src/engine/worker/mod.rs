@@ -3,7 +3,7 @@
 //!
 //! Further methods of [`Worker`] find the next job (`search`, `stalled`), run it with its class or parts (`class`,
 //! `forks`), and sleep (`park`). They also wait inside a job (`run_until`), or poll timers and I/O (`poll`). The owner of
-//! a pool without threads acts as the worker (`driven`).
+//! a pool without threads acts as the worker (`driven`), or a thread that waits does (`threadless`).
 
 mod class;
 mod driven;
@@ -15,6 +15,7 @@ mod search;
 mod stalled;
 #[cfg(all(test, not(brigade_loom)))]
 mod tests;
+mod threadless;
 
 use core::cell::Cell;
 use std::borrow::Cow;
@@ -41,6 +42,7 @@ pub(crate) use driven::{Driven, owned, wait_as};
 pub(crate) use forks::wait_outside;
 pub(crate) use run_until::{Awaited, sleep_outside, wait, wait_until};
 use search::Route;
+pub(crate) use threadless::{catch_up, note_use, share};
 
 /// How many waits lie on a stack whose end is not known before it counts as deep. Few in a seeded run, whose small programs
 /// reach them; but a pool that may start no thread must not need so many.

@@ -10,6 +10,7 @@ use brigade_sync::{Defer, time};
 use brigade_task::{Job, return_tickets};
 
 use super::class::Row;
+use super::threadless::Serving;
 use super::{Worker, runs_in_place, wait_as};
 use crate::engine::core::Core;
 use crate::engine::core::enter::enter_job;
@@ -71,7 +72,7 @@ pub(crate) trait Awaited {
 pub(crate) fn wait(key: Option<Key>, awaited: &mut impl Awaited) {
     wait_as(key, |worker| match worker {
         Some(worker) => worker.run_until(awaited),
-        None => sleep_outside(awaited),
+        None => sleep_outside(key, awaited),
     });
 }
 
@@ -88,12 +89,16 @@ fn waits_for<R>(key: Option<Key>, wait: impl FnOnce() -> R) -> R {
     })
 }
 
-/// Waits on a thread that runs nothing meanwhile.
-pub(crate) fn sleep_outside(awaited: &mut impl Awaited) {
+/// Waits on a thread that runs only jobs of pools without threads meanwhile: of the pool `key`, or of those that it has used.
+pub(crate) fn sleep_outside(key: Option<Key>, awaited: &mut impl Awaited) {
     let (of_wait, mut own) = (awaited.thread().cloned(), None);
     let thread = of_wait
         .unwrap_or_else(|| Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)));
+    let serving = Serving::begin(key, &thread);
     while awaited.register(&thread) && !awaited.deadline().is_some_and(has_passed) {
+        if serving.run(awaited) {
+            continue;
+        }
         let park = || thread.park(awaited.deadline().map(time::until));
         let has_token = waits_for(awaited.pool(), park);
         awaited.slept(has_token);
@@ -134,9 +139,9 @@ impl Awaited for Condition<'_> {
 }
 
 /// Wakes a worker parked inside a job.
-struct Call {
-    core: Arc<Core>,
-    index: usize,
+pub(super) struct Call {
+    pub(super) core: Arc<Core>,
+    pub(super) index: usize,
 }
 
 impl Wake for Call {
@@ -150,7 +155,7 @@ impl Wake for Call {
 }
 
 /// Whether an instant has passed.
-fn has_passed(at: Instant) -> bool {
+pub(super) fn has_passed(at: Instant) -> bool {
     time::until(at).is_zero()
 }
 

@@ -13,7 +13,7 @@ use brigade_testkit::{Watchdog, eventually, on_wake};
 use super::{CURRENT, Child, Worker};
 use crate::engine::core::monitor::{Seen, look};
 use crate::engine::idle::{Block, Parked, Parking, Roster, Watch};
-use crate::engine::key::Key;
+use crate::engine::key::{Key, Kind};
 use crate::engine::timers::{Due, Entry};
 use crate::engine::{Core, resources_of};
 use crate::values::{Config, Growth, Priority, Reason, Shutdown, Size};
@@ -99,7 +99,7 @@ fn pool(change: impl FnOnce(&mut Config)) -> Arc<Core> {
     let size = Size { core: 3, max: 3, spare: 1 };
     let mut config = Config { size, growth: Growth::WhenBlocked, ..Config::default() };
     change(&mut config);
-    let key = Key::new::<Child>(false, false).unwrap();
+    let key = Key::new::<Child>(Kind::default()).unwrap();
     Core::new(key, config, None, |_, _| (), resources_of)
 }
 

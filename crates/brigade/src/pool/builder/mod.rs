@@ -12,7 +12,7 @@ use std::sync::Arc;
 use brigade_observe::{Observer, Settings};
 use brigade_sync::thread::Inherited;
 
-use crate::engine::{Child, Core, Key, Semaphore, Worker, resources_of, wait_until};
+use crate::engine::{Child, Core, Key, Kind, Semaphore, Worker, resources_of, share, wait_until};
 use crate::handle::Handle;
 use crate::pool::Pool;
 use crate::submission::{ADMIT, admit_bounded};
@@ -439,7 +439,10 @@ impl Builder {
         self.machine.resolve(&mut self.config)?;
         self.check().map_err(invalid)?;
         let first = self.config.first.unwrap_or(1);
-        let key = Key::new::<Child>(self.capacity.is_some(), self.make_observer.is_some())?;
+        let is_threadless = self.config.is_driven;
+        let is_observed = self.make_observer.is_some();
+        let kind = Kind { is_bounded: self.capacity.is_some(), is_observed, is_threadless };
+        let key = Key::new::<Child>(kind)?;
         let make = |make: MakeObserver| make(self.observe, self.config.pool_name(), key);
         self.config.observer = self.make_observer.map(make);
         let permits = self.capacity.map(Semaphore::new);
@@ -447,10 +450,13 @@ impl Builder {
         let Config { observer, inherited, .. } = &*core.config;
         let start = |observer: &Arc<Observer>| observer.start_detector(inherited.clone());
         let detector = observer.as_ref().map_or(Ok(()), start);
+        if is_threadless {
+            share(core.clone());
+        }
         if let Err(error) = detector.and_then(|()| core.start_core(first)) {
             core.close(Shutdown::Discard);
             _ = core.wait_for_end(None, wait_until);
-            return Err(error);
+            return Err(with_way_out(error));
         }
         Ok(Pool { handle: Handle::new(core.work.key), core })
     }
@@ -459,14 +465,7 @@ impl Builder {
     fn check(&mut self) -> Result<(), String> {
         self.config.inherited = Inherited::here();
         self.config.pool_name = self.config.pool_name.take().or_else(|| self.prefix.take());
-        if self.threads.is_none() {
-            self.threads = threads_by_environment()?;
-        }
-        let threads = self.threads.unwrap_or_else(|| self.config.default_threads()).check()?;
-        if self.config.spare.is_some_and(|spare| spare > Threads::MAX) {
-            return Err(format!("a pool has at most {} spare threads", Threads::MAX));
-        }
-        self.config.size = self.config.size_of(threads);
+        let names = self.set_size()?;
         if self.config.fairness == Some(0) {
             return Err("a worker must run at least 1 job between two looks elsewhere".into());
         }
@@ -477,10 +476,41 @@ impl Builder {
         if self.config.stack_size.is_some_and(|bytes| bytes > usize::MAX / 2) {
             return Err("the stack size is larger than the address space".into());
         }
-        match (0..threads.core).find(|&index| self.config.hooks.thread_name(index).contains('\0')) {
+        match (0..names).find(|&index| self.config.hooks.thread_name(index).contains('\0')) {
             Some(index) => Err(format!("the name of thread {index} contains NUL")),
             None => Ok(()),
         }
+    }
+
+    /// Sets the size; returns how many threads the pool has from the beginning.
+    fn set_size(&mut self) -> Result<usize, String> {
+        if self.config.is_driven {
+            self.config.have_no_thread();
+            let has_number = self.threads.is_some();
+            let refusal = "a pool `without_threads` can't have a number of `threads`";
+            return if has_number { Err(refusal.into()) } else { Ok(0) };
+        }
+        if self.threads.is_none() {
+            self.threads = threads_by_environment()?;
+        }
+        let threads = self.threads.unwrap_or_else(|| self.config.default_threads()).check()?;
+        if self.config.spare.is_some_and(|spare| spare > Threads::MAX) {
+            return Err(format!("a pool has at most {} spare threads", Threads::MAX));
+        }
+        self.config.size = self.config.size_of(threads);
+        Ok(threads.core)
+    }
+}
+
+/// Adds what to do to the error of a system that starts no thread.
+fn with_way_out(error: io::Error) -> io::Error {
+    use io::ErrorKind::{OutOfMemory, Unsupported, WouldBlock};
+    match error.kind() {
+        kind @ (OutOfMemory | Unsupported | WouldBlock) => {
+            let advice = "`Builder::without_threads` makes a pool whose jobs run in the waits of its callers";
+            io::Error::new(kind, format!("no thread can be started: {error}; {advice}"))
+        }
+        _ => error,
     }
 }
 

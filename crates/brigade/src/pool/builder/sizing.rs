@@ -106,6 +106,33 @@ impl Builder {
         self
     }
 
+    /// Makes a pool that starts no thread, for a system that has none, such as WebAssembly, or a process that may start no more. Its jobs run
+    /// one after the other in waits of threads that have used the pool.
+    ///
+    /// A thread that waits for a job of this pool, or for anything else in a call of brigade outside of any job, first runs the pool's jobs:
+    /// in [`join`](crate::JoinHandle::join), [`block_on`](crate::block_on()), at the end of a [`scope`](crate::Handle::scope), in
+    /// [`install`](crate::Handle::install), for room in a pool that is [full](Self::capacity). So do
+    /// [`wait_idle`](crate::Handle::wait_idle), [`shutdown`](crate::Handle::shutdown) and the drop of the pool, which run all accepted
+    /// jobs. A job that waits runs other jobs meanwhile, and so does a job of another pool that waits for a job of this one.
+    ///
+    /// Between waits nothing runs: timers fire late, and a job is not begun until a thread waits. The [size](crate::Handle::size) is 1, for
+    /// the thread that waits, and settings of threads have no effect. [Local futures](crate::spawn_local) need a thread of their own: a job
+    /// of this pool can't spawn one. For a loop of your own use a [`LocalPool`](crate::LocalPool), which runs only when its owner says so.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().without_threads().build()?;
+    /// let me = std::thread::current().id();
+    /// let job = pool.submit(move || std::thread::current().id() == me);
+    /// assert!(!job.is_finished(), "nothing has waited");
+    /// assert!(job.join()?, "it ran here");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "use_current_thread")]
+    pub fn without_threads(mut self) -> Self {
+        self.config.is_driven = true;
+        self
+    }
+
     /// Sets the function that starts the threads. It must start the given thread, or return the error that prevented
     /// this. Default: [`NewThread::start`].
     ///

@@ -10,10 +10,15 @@ use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Output};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+use std::{iter, thread};
 
 use crate::support::crowd::{Crowd, workers};
 use brigade::{Pool, Reason};
 use brigade_testkit::{Gate, eventually, test};
+
+const SOON: Duration = Duration::from_millis(2);
 
 /// Runs an ignored test of this file under a command that sets limits; `None` if there is no such command.
 fn apart(binary: &Path, limits: &[&str], set: &[(&str, &str)], test: &str) -> Option<Output> {
@@ -84,18 +89,54 @@ fn body_with_few_threads_to_be_had() {
     });
 }
 
-/// Fault 87. Root may start any number of threads, so the process is another user's.
 #[test]
-fn when_the_system_refuses_threads_a_build_fails_and_a_pool_goes_on_with_those_it_has() {
+#[ignore = "needs a limit on threads; run by the test below"]
+fn body_with_a_default_pool_that_gets_no_thread() {
+    let (held, ends) = mpsc::channel::<()>();
+    let ends = Arc::new(Mutex::new(ends));
+    let hold = || {
+        let ends = ends.clone();
+        thread::Builder::new().spawn(move || ends.lock().unwrap().recv().is_err())
+    };
+    let others: Vec<_> = iter::from_fn(|| hold().ok()).collect();
+    let error = Pool::builder().build().unwrap_err();
+    assert!(error.to_string().contains("without_threads"), "{error}");
+
+    let me = thread::current().id();
+    let here = move || thread::current().id() == me;
+    assert!(brigade::submit(here).join().unwrap());
+    assert_eq!(brigade::join(here, here), (true, true));
+    assert!(brigade::scope(|s| s.submit(here).join().unwrap()));
+    assert!(brigade::block_on(brigade::spawn(async move { here() })).unwrap());
+    brigade::par_for(0..10, 1, |_| assert!(here()));
+    assert!(brigade::default_pool().install(here).unwrap());
+    let (left, pending) = (brigade::submit(here), brigade::submit_after(SOON, here));
+
+    drop(held);
+    others.into_iter().for_each(|other| assert!(other.join().unwrap()));
+    eventually("there is a thread again", || {
+        thread::Builder::new().spawn(|| ()).is_ok_and(|thread| thread.join().is_ok())
+    });
+    brigade::execute(|| ());
+    eventually("the pool has run what was left", || left.is_finished() && pending.is_finished());
+    assert!(!left.join().unwrap() && !pending.join().unwrap(), "not on this thread");
+    assert!(!brigade::submit(here).join().unwrap());
+}
+
+/// Fault 87. Root may start any number of threads, so the process is another user's.
+#[test(body in ["body_with_few_threads_to_be_had", "body_with_a_default_pool_that_gets_no_thread"])]
+fn when_the_system_refuses_threads_a_build_fails_and_a_pool_goes_on_with_those_it_has(
+    body: &'static str,
+) {
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         println!("skipped: only root can become a user without processes");
         return;
     }
     // Where another user can run it.
-    let copy = std::env::temp_dir().join(format!("brigade-limits-{}", process::id()));
+    let copy = std::env::temp_dir().join(format!("brigade-limits-{}-{body}", process::id()));
     fs::copy(this(), &copy).unwrap();
     let user = ["setpriv", "--reuid=61234", "--clear-groups", "prlimit", "--nproc=10"];
-    let output = apart(&copy, &user, &[], "body_with_few_threads_to_be_had");
+    let output = apart(&copy, &user, &[], body);
     fs::remove_file(&copy).unwrap();
     if let Some(output) = output {
         assert_went_well(&output);

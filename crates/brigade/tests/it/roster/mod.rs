@@ -12,3 +12,4 @@ mod shrinking;
 mod slow_spawner;
 mod spawner;
 mod victims;
+mod without_threads;

@@ -62,7 +62,9 @@ fn build_fails_if_any_prestarted_thread_can_not_start_and_leaves_none() {
         let error = error.expect_err("one thread could not be started");
         if !panics {
             assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
-            assert_eq!(error.to_string(), "the system has had enough");
+            let text = error.to_string();
+            let advice = "the system has had enough; `Builder::without_threads` makes";
+            assert!(text.contains(advice), "{text}");
         }
         assert!(!error.to_string().is_empty());
         // A joined thread is listed for a moment longer.

@@ -1,0 +1,154 @@
+//! A pool without threads and without an owner: a thread that has used it acts as its worker while it waits.
+//!
+//! A single thread does so at a time. A thread that waits beside it sleeps, and no wake-up is lost: the thread lists itself
+//! before it tries the lock of the worker; the thread that leaves releases this lock before it wakes all in the list.
+//!
+//! The wait is not a job of the pool: meanwhile the pool may be idle, and it may end, which ends its part in the wait.
+
+use core::cell::RefCell;
+use std::sync::Arc;
+use std::task::Waker;
+
+use brigade_sync::Defer;
+use brigade_sync::fork::PerProcess;
+use brigade_sync::unmodelled::Mutex;
+
+use super::run_until::{Call, has_passed};
+use super::{Awaited, Driven, Worker};
+use crate::engine::core::Core;
+use crate::engine::idle::Parked;
+use crate::engine::key::Key;
+use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
+
+brigade_sync::unmodelled::thread_local! {
+    /// The threadless pools that the calling thread has used, the last of them at the end.
+    static USED: RefCell<Vec<Key>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The threadless pools of the process that have not ended.
+static POOLS: PerProcess<Mutex<Vec<Arc<Driven>>>> = PerProcess::new();
+
+/// Gives a pool without a worker the one that threads act as. The calling thread is the first that has used it.
+pub(crate) fn share(core: Arc<Core>) {
+    let key = core.work.key;
+    POOLS.get().lock().push(Driven::new(core));
+    note_use(key);
+}
+
+/// Notes that the calling thread uses a threadless pool.
+pub(crate) fn note_use(key: Key) {
+    let _ = USED.try_with(|used| {
+        let mut used = used.borrow_mut();
+        if used.last() != Some(&key) {
+            let pools = POOLS.get().lock();
+            used.retain(|&other| other != key && pools.iter().any(|pool| pool.is_of(other)));
+            used.push(key);
+        }
+    });
+}
+
+/// The pools whose worker this thread would act as in a wait for a job of the pool `key`, the best of them first.
+fn pools_of_wait(key: Option<Key>) -> Vec<Arc<Driven>> {
+    let used = USED.try_with(|used| used.borrow().clone()).unwrap_or_default();
+    let mut keys =
+        key.and_then(Key::if_threadless).into_iter().chain(used.into_iter().rev()).peekable();
+    if keys.peek().is_none() {
+        return Vec::new();
+    }
+    let pools = POOLS.get().lock();
+    keys.filter_map(|key| pools.iter().find(|pool| pool.is_of(key)).cloned()).collect()
+}
+
+/// Acts as the worker of a pool for a closure, which returns how it goes on; `None` if another thread acts so, or the pool has ended.
+fn act(pool: &Arc<Driven>, call: impl FnOnce(&Worker) -> Parked) -> Option<()> {
+    let threads = &pool.core().threads;
+    let acted = pool.call(true, |worker| {
+        threads.enter();
+        let _exit = Defer(|| threads.exit());
+        if let Parked::Leave = call(worker) {
+            pool.leave();
+        }
+    });
+    if pool.has_ended() {
+        POOLS.get().lock().retain(|other| !Arc::ptr_eq(other, pool));
+        pool.finish();
+    }
+    acted?;
+    let others = pool.waiting.lock().clone();
+    others.iter().for_each(|thread| thread.unpark());
+    Some(())
+}
+
+/// Fires the due timers of the pools of a wait, takes their I/O events, and runs a job of each, without waiting.
+pub(crate) fn catch_up(key: Option<Key>) {
+    for pool in pools_of_wait(key) {
+        act(&pool, |worker| {
+            _ = worker.poll_events() || worker.run_one();
+            Parked::Search
+        });
+    }
+}
+
+/// A wait on a thread that may act as the worker of threadless pools.
+pub(super) struct Serving<'a> {
+    thread: &'a Arc<BlockedThread>,
+    pools: Vec<Arc<Driven>>,
+}
+
+impl<'a> Serving<'a> {
+    /// Lists the thread.
+    pub(super) fn begin(key: Option<Key>, thread: &'a Arc<BlockedThread>) -> Self {
+        let pools = pools_of_wait(key);
+        pools.iter().for_each(|pool| pool.waiting.lock().push(thread.clone()));
+        Self { thread, pools }
+    }
+
+    /// Acts as the worker of a pool until the wait is over or the pool has ended; `false` if there is no pool to act for.
+    pub(super) fn run(&self, awaited: &mut impl Awaited) -> bool {
+        self.pools
+            .iter()
+            .any(|pool| act(pool, |worker| worker.serve(awaited, self.thread)).is_some())
+    }
+}
+
+impl Drop for Serving<'_> {
+    fn drop(&mut self) {
+        for pool in &self.pools {
+            pool.waiting.lock().retain(|thread| !Arc::ptr_eq(thread, self.thread));
+        }
+    }
+}
+
+impl Worker {
+    /// Runs jobs until a wait that is not inside a job of the pool is over; leaves if the pool has ended.
+    fn serve(&self, awaited: &mut impl Awaited, thread: &Arc<BlockedThread>) -> Parked {
+        let core = &self.processor.core;
+        let call = Arc::new(Call { core: core.clone(), index: self.processor.index });
+        let call = Elsewhere::Worker(Waker::from(call));
+        while !awaited.is_over() && !awaited.deadline().is_some_and(has_passed) {
+            thread.lie_under_jobs(true);
+            let has_run = self.run_one();
+            thread.lie_under_jobs(false);
+            if has_run {
+                awaited.slept(false);
+            } else if awaited.register(thread) {
+                *thread.elsewhere.lock() = Some(call.clone());
+                let parked = thread.spot.sleep_elsewhere(|| {
+                    core.work.idle.start_search();
+                    let parked = self.park_unless(awaited.deadline(), || thread.has_token());
+                    if let Parked::Search = parked {
+                        self.end_search();
+                    }
+                    parked
+                });
+                *thread.elsewhere.lock() = None;
+                if let Ok(Parked::Leave) = parked {
+                    return Parked::Leave;
+                }
+                let has_token = parked.is_err() || thread.take_token();
+                awaited.slept(has_token);
+            }
+        }
+        Parked::Search
+    }
+}
