@@ -192,7 +192,8 @@ impl Handle {
         let threads = threads.into().check().map_err(refuse)?;
         if core.config.is_driven {
             return Err(refuse(
-                "a LocalPool, or a pool without threads, has one worker, the thread that runs it".into(),
+                "a LocalPool, or a pool without threads, has one worker, the thread that runs it"
+                    .into(),
             ));
         }
         core.resize(threads);

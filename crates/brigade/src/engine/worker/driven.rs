@@ -42,16 +42,19 @@ pub(crate) fn wait_as<R>(key: Option<Key>, wait: impl FnOnce(Option<&Worker>) ->
     CURRENT.with(|worker| {
         let is_of = |key| worker.is_some_and(|worker| worker.processor.is_of(key));
         let is_worker = key.map_or(worker.is_some(), is_of);
-        if !is_worker && key.and_then(Key::if_threadless).is_some() {
-            let _blocked = worker.and_then(Worker::block_below);
-            return wait(None);
+        if is_worker {
+            return wait(worker);
         }
-        let find = || key.and_then(owned).or_else(|| owned_by(|_| worker.is_none()));
-        let owned = if is_worker { None } else { find() };
-        let Some(driven) = owned else { return wait(worker) };
         let mut wait = Some(wait);
         let mut call = |worker: Option<&Worker>| wait.take().map(|wait| wait(worker));
-        let waited = driven.call(entered().is_none(), |worker| call(Some(worker))).flatten();
+        let below = worker.and_then(|worker| worker.as_below(key, |below| call(Some(below))));
+        let waited = below.flatten().or_else(|| {
+            if key.and_then(Key::if_threadless).is_some() {
+                return call(None);
+            }
+            let owned = key.and_then(owned).or_else(|| owned_by(|_| worker.is_none()))?;
+            owned.call(entered().is_none(), |worker| call(Some(worker))).flatten()
+        });
         waited.or_else(|| call(worker)).unwrap_or_else(|| unreachable!("it is called once"))
     })
 }
@@ -63,10 +66,7 @@ pub(crate) fn owned(key: Key) -> Option<Arc<Driven>> {
 
 /// The newest pool owned by the calling thread, and not run by it at the moment, for which `is_wanted` returns `true`.
 fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Arc<Driven>> {
-    let is_idle = |driven: &Driven| {
-        driven.core.work.key.is_here()
-            && driven.worker.try_lock().is_some_and(|worker| worker.is_some())
-    };
+    let is_idle = |driven: &Driven| driven.core.work.key.is_here() && driven.is_free();
     OWNED.with(|owned| {
         owned.borrow().iter().rev().find(|driven| is_idle(driven) && is_wanted(driven)).cloned()
     })
@@ -182,6 +182,11 @@ impl Driven {
         self.has_ended.store(true, Ordering::Relaxed);
     }
 
+    /// Whether no thread acts as the worker.
+    pub(super) fn is_free(&self) -> bool {
+        self.worker.try_lock().is_some_and(|worker| worker.is_some()) && !self.has_ended()
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
     }
@@ -241,6 +246,21 @@ impl Driven {
 }
 
 impl Worker {
+    /// Calls a closure that waits as the worker of the pool `key` whose job runs this pool, if it is a pool without threads: no other thread
+    /// runs its jobs.
+    fn as_below<R>(&self, key: Option<Key>, call: impl FnOnce(&Self) -> R) -> Option<R> {
+        let is_it = |below: &&Self| {
+            let core = &below.processor.core;
+            core.config.is_driven && Some(core.work.key) == key
+        };
+        let act = |below: &Self| {
+            let (core, index) = (&below.processor.core, below.processor.index);
+            let call = || core.work.events.resources.enter(|| enter_job(core, || call(below)));
+            current::work_as(core.work.key, index, || BELOW.set(self, || CURRENT.set(below, call)))
+        };
+        BELOW.with(|below| below.filter(is_it).map(act))
+    }
+
     /// Runs mail of the worker whose job runs this pool: no other thread may. `false` if there is none.
     pub(super) fn run_mail_below(&self) -> bool {
         let run = |below: &Self| {

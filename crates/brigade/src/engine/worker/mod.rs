@@ -191,9 +191,11 @@ impl Worker {
         (is_deep || !self.processor.core.lacks_thread()).then_some(blocked)
     }
 
-    /// Like [`block`](Self::block), for a job that runs a pool without threads: only its own mail runs here meanwhile.
+    /// Like [`block`](Self::block), for a job that runs a pool without threads: only its own mail runs here meanwhile, and another thread
+    /// must run its jobs, if its pool has threads.
     fn block_below(&self) -> Option<Blocked<'_>> {
-        self.block_as(Block { is_wait: true, is_deep: true, ..Block::default() })
+        let is_deep = !self.processor.core.config.is_driven;
+        self.block_as(Block { is_wait: true, is_deep, ..Block::default() })
     }
 
     /// Marks the worker as blocked, and gets the pool a thread for queued work. Returns `None` if the roster refuses it.

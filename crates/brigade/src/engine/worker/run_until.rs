@@ -89,14 +89,15 @@ fn waits_for<R>(key: Option<Key>, wait: impl FnOnce() -> R) -> R {
     })
 }
 
-/// Waits on a thread that runs only jobs of pools without threads meanwhile: of the pool `key`, or of those that it has used.
+/// Waits on a thread that runs only jobs of pools without threads meanwhile: of the pool `key`, or of those that it has used. A worker of
+/// another pool also waits as a worker.
 pub(crate) fn sleep_outside(key: Option<Key>, awaited: &mut impl Awaited) {
     let (of_wait, mut own) = (awaited.thread().cloned(), None);
     let thread = of_wait
         .unwrap_or_else(|| Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)));
     let serving = Serving::begin(key, &thread);
     while awaited.register(&thread) && !awaited.deadline().is_some_and(has_passed) {
-        if serving.run(awaited) {
+        if serving.run(awaited) || serving.wait_as_worker(awaited) {
             continue;
         }
         let park = || thread.park(awaited.deadline().map(time::until));

@@ -6,15 +6,17 @@
 //! The wait is not a job of the pool: meanwhile the pool may be idle, and it may end, which ends its part in the wait.
 
 use core::cell::RefCell;
+use core::time::Duration;
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Instant;
 
 use brigade_sync::Defer;
 use brigade_sync::fork::PerProcess;
 use brigade_sync::unmodelled::Mutex;
 
 use super::run_until::{Call, has_passed};
-use super::{Awaited, Driven, Worker};
+use super::{Awaited, CURRENT, Driven, Worker};
 use crate::engine::core::Core;
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
@@ -108,6 +110,59 @@ impl<'a> Serving<'a> {
         self.pools
             .iter()
             .any(|pool| act(pool, |worker| worker.serve(awaited, self.thread)).is_some())
+    }
+}
+
+impl Serving<'_> {
+    /// Waits as a worker of another pool, until no thread acts as the worker of one of these, or the wait is over; `false` on a thread that
+    /// is no worker.
+    pub(super) fn wait_as_worker(&self, awaited: &mut impl Awaited) -> bool {
+        let mut wait = Beside { serving: self, awaited };
+        CURRENT.with(|worker| worker.map(|worker| worker.run_until(&mut wait))).is_some()
+    }
+
+    fn is_free(&self) -> bool {
+        self.pools.iter().any(|pool| pool.is_free())
+    }
+}
+
+/// A wait that is also over when the worker of a pool is free.
+struct Beside<'a, A> {
+    serving: &'a Serving<'a>,
+    awaited: &'a mut A,
+}
+
+impl<A: Awaited> Awaited for Beside<'_, A> {
+    fn is_over(&mut self) -> bool {
+        self.awaited.is_over() || self.serving.is_free()
+    }
+
+    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
+        self.awaited.register(thread) && !self.serving.is_free()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.awaited.deadline()
+    }
+
+    fn thread(&self) -> Option<&Arc<BlockedThread>> {
+        Some(self.serving.thread)
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        self.awaited.patience()
+    }
+
+    fn pool(&self) -> Option<Key> {
+        self.awaited.pool()
+    }
+
+    fn slept(&mut self, has_token: bool) {
+        self.awaited.slept(has_token);
+    }
+
+    fn run_part(&mut self, worker: &Worker) -> bool {
+        self.awaited.run_part(worker)
     }
 }
 

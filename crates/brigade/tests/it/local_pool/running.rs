@@ -6,9 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use super::{Log, local_pool};
-use brigade::{Handle, LocalPool, Pool, current_worker_index, spawn, spawn_local, yield_now};
+use brigade::{Handle, LocalPool, Pool, current_worker_index, spawn, spawn_local, time, yield_now};
 use brigade_testkit::{panics, test};
 
 #[test]
@@ -212,4 +213,26 @@ fn every_job_of_many_threads_runs_while_the_owner_waits_for_it() {
     joins.join().unwrap();
     pool.run_until_idle();
     assert_eq!(ran.load(Ordering::Relaxed), 8000);
+}
+
+/// Caught: a thread was started for the outer pool, because its job ran another pool.
+#[test]
+fn a_job_that_runs_another_pool_gets_its_own_pool_no_thread() {
+    let (outer, me) = (LocalPool::new().unwrap(), thread::current().id());
+    let runs = outer.submit(|| {
+        let inner = LocalPool::new().unwrap();
+        inner.run_until(time::sleep(Duration::from_millis(1)));
+    });
+    let queued = outer.submit(move || thread::current().id() == me);
+    assert_eq!(outer.metrics().threads, 1);
+    runs.join().unwrap();
+    assert!(queued.join().unwrap());
+}
+
+#[test]
+fn a_job_waits_for_a_job_of_a_pool_whose_job_runs_its_own() {
+    let (outer, inner) = (LocalPool::new().unwrap(), LocalPool::new().unwrap());
+    let (one, two) = (outer.handle(), inner.handle());
+    let nested = outer.submit(move || two.submit(move || one.submit(|| 7).join()).join());
+    assert_eq!(nested.join().unwrap().unwrap().unwrap(), 7);
 }
