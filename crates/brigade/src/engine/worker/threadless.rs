@@ -105,40 +105,54 @@ impl<'a> Serving<'a> {
         Self { thread, pools }
     }
 
-    /// Acts as the worker of a pool until the wait is over or the pool has ended; `false` if there is no pool to act for.
+    /// Acts as the worker of the best pool that it can, until the wait is over, the pool has ended, or a better one is free; `false` if there
+    /// is none.
     pub(super) fn run(&self, awaited: &mut impl Awaited) -> bool {
-        self.pools
-            .iter()
-            .any(|pool| act(pool, |worker| worker.serve(awaited, self.thread)).is_some())
+        (0..self.pools.len()).any(|place| {
+            let mut wait = self.beside(&self.pools[..place], awaited);
+            act(&self.pools[place], |worker| worker.serve(&mut wait, self.thread)).is_some()
+        })
     }
-}
 
-impl Serving<'_> {
-    /// Waits as a worker of another pool, until no thread acts as the worker of one of these, or the wait is over; `false` on a thread that
-    /// is no worker.
+    /// Waits as a worker of another pool, until one of these is free, or the wait is over; `false` on a thread that is no worker.
     pub(super) fn wait_as_worker(&self, awaited: &mut impl Awaited) -> bool {
-        let mut wait = Beside { serving: self, awaited };
+        let mut wait = self.beside(&self.pools, awaited);
         CURRENT.with(|worker| worker.map(|worker| worker.run_until(&mut wait))).is_some()
     }
 
+    fn beside<'b, A>(&'b self, pools: &'b [Arc<Driven>], awaited: &'b mut A) -> Beside<'b, A> {
+        Beside { pools, thread: self.thread, awaited }
+    }
+}
+
+impl Drop for Serving<'_> {
+    fn drop(&mut self) {
+        for pool in &self.pools {
+            pool.waiting.lock().retain(|thread| !Arc::ptr_eq(thread, self.thread));
+        }
+    }
+}
+
+/// A wait that is also over when no thread acts as the worker of one of these pools.
+struct Beside<'a, A> {
+    pools: &'a [Arc<Driven>],
+    thread: &'a Arc<BlockedThread>,
+    awaited: &'a mut A,
+}
+
+impl<A> Beside<'_, A> {
     fn is_free(&self) -> bool {
         self.pools.iter().any(|pool| pool.is_free())
     }
 }
 
-/// A wait that is also over when the worker of a pool is free.
-struct Beside<'a, A> {
-    serving: &'a Serving<'a>,
-    awaited: &'a mut A,
-}
-
 impl<A: Awaited> Awaited for Beside<'_, A> {
     fn is_over(&mut self) -> bool {
-        self.awaited.is_over() || self.serving.is_free()
+        self.awaited.is_over() || self.is_free()
     }
 
     fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
-        self.awaited.register(thread) && !self.serving.is_free()
+        self.awaited.register(thread) && !self.is_free()
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -146,7 +160,7 @@ impl<A: Awaited> Awaited for Beside<'_, A> {
     }
 
     fn thread(&self) -> Option<&Arc<BlockedThread>> {
-        Some(self.serving.thread)
+        Some(self.thread)
     }
 
     fn patience(&self) -> Option<Duration> {
@@ -163,14 +177,6 @@ impl<A: Awaited> Awaited for Beside<'_, A> {
 
     fn run_part(&mut self, worker: &Worker) -> bool {
         self.awaited.run_part(worker)
-    }
-}
-
-impl Drop for Serving<'_> {
-    fn drop(&mut self) {
-        for pool in &self.pools {
-            pool.waiting.lock().retain(|thread| !Arc::ptr_eq(thread, self.thread));
-        }
     }
 }
 
