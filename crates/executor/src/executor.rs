@@ -22,7 +22,7 @@ pub trait Executor {
     /// Returns the job if the executor does not accept it.
     fn accept(&self, job: Job) -> Result<(), Job>;
 
-    /// The same for an unboxed closure. An executor without a need for the box overrides this.
+    /// The same for an unboxed closure. An executor that need not box it overrides this.
     ///
     /// # Errors
     /// As for [`accept`](Self::accept).

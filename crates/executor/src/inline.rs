@@ -8,7 +8,7 @@ use crate::executor::{Executor, Job};
 
 /// Runs jobs on the calling thread, before [`execute`](crate::ExecutorExt::execute) returns.
 ///
-/// For tests, for programs with one thread, and where a library wants an executor without any use for threads.
+/// For tests, for programs with one thread, and where a library asks for an executor but would gain nothing from threads.
 ///
 /// A job submitted by a job runs after the submitting job has ended, and `execute` returns at once in this case: jobs never
 /// nest, however many of them submit others. They run in the order in which they were submitted, on each thread by itself.

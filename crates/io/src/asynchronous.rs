@@ -20,7 +20,7 @@ use crate::waiters::SlotId;
 /// The value is inside and lent by `&` only, so it can't be closed or replaced while it is watched. There is no
 /// `get_mut` for this reason; [`into_inner`](Self::into_inner) ends the registration first.
 ///
-/// `AsyncRead` and `AsyncWrite` are implemented if `&T` is [`Read`](io::Read) or [`Write`](io::Write). A value with reads
+/// `AsyncRead` and `AsyncWrite` are implemented if `&T` is [`Read`](io::Read) or [`Write`](io::Write). A value that reads
 /// by `&mut` only, such as a child's standard output, must be turned into a [`File`](std::fs::File) first, by the
 /// [`OwnedFd`](std::os::fd::OwnedFd). An operation on an empty buffer may wait like any other.
 ///
@@ -57,7 +57,7 @@ use crate::waiters::SlotId;
 ///
 /// After `mem::forget` the file stays open and registered for as long as the process lives.
 ///
-/// In the child of a fork, to make an `Async` fails, and so does every operation that would wait, with
+/// In the child of a fork, making an `Async` and every operation that would wait fail with
 /// [`NoDriver::Closed`](crate::NoDriver::Closed), and a drop takes nothing from the parent. See [`Driver`] for when a fork is
 /// detected.
 pub struct Async<T> {
@@ -264,7 +264,7 @@ impl<T> Async<T> {
         self.source().attempt(Direction::Write, self.get_ref(), operation).await
     }
 
-    /// The same for the polling task. `next` concludes from a result about the next try.
+    /// The same for the polling task. `next` turns a result into a hint for the next try.
     pub(crate) fn poll_with<R>(
         &self,
         direction: Direction,
@@ -291,7 +291,7 @@ impl<T: fmt::Debug> fmt::Debug for Async<T> {
     }
 }
 
-/// Both directions of a file, with each trigger: `tests/it` has no file reported by level, and both read and
+/// Both directions of a file, with each trigger: `tests/it` has no file that is reported by level and both read and
 /// written.
 #[cfg(all(test, unix, not(brigade_loom)))]
 mod tests {

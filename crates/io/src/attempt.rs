@@ -13,7 +13,7 @@ use crate::ready::Ready;
 use crate::sys::Source;
 use crate::waiters::SlotId;
 
-/// A conclusion from a result about the next try.
+/// The hint of a result for the next try.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// It would block.
@@ -45,7 +45,7 @@ impl Source {
         .await
     }
 
-    /// The same for the polling task, whose turn it is and which `wait` registers. `next` concludes from a result about the next
+    /// The same for the polling task, whose turn it is and which `wait` registers. `next` turns a result into a hint for the next
     /// try.
     pub(crate) fn poll_attempt<T, R>(
         &self,
@@ -79,7 +79,7 @@ impl Source {
         Poll::Ready(outcome)
     }
 
-    /// Records a conclusion from a result about the next try.
+    /// Records the hint of a result for the next try.
     fn note(&self, next: Next, direction: Direction, seen: Snapshot) {
         let blocks = match next {
             Next::Blocks => self.mode.short_is_last,

@@ -80,7 +80,7 @@ pub struct WorkerDump {
     pub waits: Vec<WaitDump>,
     /// Jobs on the worker's own queue.
     pub queued: usize,
-    /// Forks and jobs of scopes, open to thieves.
+    /// Forks and jobs of scopes that other workers may take.
     pub forks: usize,
     /// Jobs that only this worker may run: woken local futures, and shares of a broadcast.
     pub own: usize,
@@ -126,7 +126,7 @@ pub enum Awaits {
     Timer(Duration),
     /// Data to read, or a connection to accept, from the file with this number.
     Readable(u64),
-    /// Space to write to the file with this number, or to be connected.
+    /// Space to write to the file with this number, or a connection of it.
     Writable(u64),
     /// The end of a job; `None` if this job is not known: of another pool, or queued.
     Job(Option<JobLabel>),

@@ -7,7 +7,7 @@ use std::panic::Location;
 /// The names of the classes, in the order in which workers take their jobs.
 pub(crate) const CLASSES: [&str; 3] = ["high", "normal", "low"];
 
-/// The identity of an observed job, and the span.
+/// The identity of an observed job, and its span.
 pub struct Job {
     /// The name, place and class.
     pub label: JobLabel,

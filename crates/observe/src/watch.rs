@@ -125,7 +125,8 @@ impl Watch {
     }
 }
 
-/// A lending and waiting call of a foreign thread: listed as a job of the pool while it runs, but told to no hook for outcomes.
+/// A call of a foreign thread that lends to jobs and waits for them: listed as a job of the pool while it runs, but told to no
+/// hook for outcomes.
 pub struct Call(Option<Watcher>);
 
 impl Call {

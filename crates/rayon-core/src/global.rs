@@ -64,7 +64,7 @@ where
     if with_current(|current| current.is_some()) { as_worker(call) } else { global().install(call) }
 }
 
-/// The number of threads of the current pool: the calling thread's, or the global pool.
+/// The number of threads of the current pool: the calling thread's pool, or the global pool.
 pub fn current_num_threads() -> usize {
     let here = with_current(|current| current.map(|current| current.num_threads));
     here.unwrap_or_else(|| global().num_threads)

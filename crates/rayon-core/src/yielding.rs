@@ -24,7 +24,7 @@ pub fn yield_now() -> Option<Yield> {
     on_worker(|worker| worker.run_one().into())
 }
 
-/// Runs a job of this thread's own queues if any; `None` on a thread of no pool.
+/// Runs a job of this thread's own queues, if any; `None` on a thread of no pool.
 pub fn yield_local() -> Option<Yield> {
     on_worker(|worker| worker.run_own().into())
 }

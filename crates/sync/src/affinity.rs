@@ -56,7 +56,7 @@ impl CpuSet {
         Self([usize::MAX; CPUS / BITS])
     }
 
-    /// Returns the set with a further CPU; the same set if the system can't have a CPU with this number.
+    /// Returns the set with this CPU; the same set if the system can't have a CPU with this number.
     #[must_use]
     pub fn with(mut self, cpu: usize) -> Self {
         if let Some(word) = self.0.get_mut(cpu / BITS) {
@@ -65,7 +65,7 @@ impl CpuSet {
         self
     }
 
-    /// Returns the set without a CPU.
+    /// Returns the set without this CPU.
     #[must_use]
     pub fn without(mut self, cpu: usize) -> Self {
         if let Some(word) = self.0.get_mut(cpu / BITS) {

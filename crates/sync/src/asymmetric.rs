@@ -60,7 +60,7 @@ impl AsymmetricFence {
         Self { is_lopsided: *REGISTERED.get().get_or_init(imp::register) }
     }
 
-    /// Returns a pair of `SeqCst` fences, for code without a need to be ordered against users of the process's fences.
+    /// Returns a pair of `SeqCst` fences, for code that need not be ordered against the fences of the process.
     pub const fn full() -> Self {
         Self { is_lopsided: false }
     }

@@ -1,4 +1,4 @@
-//! A value out of reach of references.
+//! A value that references can't reach.
 //!
 //! **Exclusive rule.** A shared reference to an [`Exclusive`] gives no access to the value in it, except
 //! for [`downcast_ref`](Exclusive::downcast_ref), which gives access to a value of a `Sync` type.

@@ -22,7 +22,7 @@ use crate::CachePadded;
 /// Every submission reads it, and the linker may put beside it a counter that threads write often.
 static GENERATION: CachePadded<AtomicU32> = CachePadded::new(AtomicU32::new(0));
 
-/// Returns a number unlike that of every ancestor of this process.
+/// Returns a number that differs from the numbers of all ancestors of this process.
 ///
 /// It is 0 until the first [watched](watch) fork, and wraps around after 2^32 generations.
 #[inline(always)]
@@ -106,12 +106,12 @@ mod imp {
     pub(super) fn watch<C: OnChild>() -> io::Result<()> {
         /// Whether `child` has been registered. Not a `Once`: a child forked during the call would find it locked forever.
         static WATCHES: AtomicBool = AtomicBool::new(false);
-        // Ordering: Acquire pairs with the Release below: a thread may fork after it has seen this set.
+        // Ordering: Acquire pairs with the Release below: a thread that sees it set may fork.
         if WATCHES.load(Ordering::Acquire) {
             return Ok(());
         }
-        // Concurrent calls each register it; then a fork advances the generation by more than 1. SAFETY: it may be
-        // called at any time with functions that stay loaded; `child` does only what a child may do.
+        // Concurrent calls each register it; then a fork advances the generation by more than 1.
+        // SAFETY: it may be called at any time with functions that stay loaded; `child` does only what a child may do.
         match unsafe { pthread_atfork(None, None, Some(child::<C>)) } {
             0 => {
                 WATCHES.store(true, Ordering::Release);
@@ -215,7 +215,7 @@ impl<T> PerProcess<T> {
         let node = Node { generation: generation(), value: T::default() };
         let node = Box::into_raw(Box::new(node));
         let expected = former.map_or(ptr::null_mut(), |former| ptr::from_ref(former).cast_mut());
-        // Ordering: Release publishes the node; Acquire on failure, for the node of the first thread.
+        // Ordering: Release publishes the node; Acquire on failure, for the node of the winning thread.
         let created =
             self.newest.compare_exchange(expected, node, Ordering::Release, Ordering::Acquire);
         let newest = match created {
@@ -226,7 +226,7 @@ impl<T> PerProcess<T> {
                 first
             }
         };
-        // SAFETY: Node rule. The first thread belongs to this process: no other process writes this memory.
+        // SAFETY: Node rule. The winning thread belongs to this process: no other process writes this memory.
         unsafe { &(*newest).value }
     }
 }

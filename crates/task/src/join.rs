@@ -28,7 +28,7 @@ pub struct JoinHandle<T> {
 }
 
 // SAFETY: the handle moves a `T` out of the cell to the handle's thread and drops it there. The rest of the cell
-// is the state, a waker (`Send`) and a closure with the bound `Send`.
+// is the state, a waker (`Send`) and a `Send` closure.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
 // SAFETY: a shared handle looks at the state, or does as a canceller: it claims the closure, which is `Send`, or the future, whose access the
 // lifecycle gives to a single thread, and which checks the thread if it is local.
@@ -217,7 +217,7 @@ struct Ended {
     finish: unsafe fn(RawHandle),
 }
 
-/// The maximum nesting of results through handles they own; a longer chain is dropped in a loop.
+/// The maximum nesting of results that own handles of further results; a longer chain is dropped in a loop.
 const DEPTH: usize = 16;
 
 brigade_sync::unmodelled::thread_local! {

@@ -35,7 +35,7 @@ pub trait Work: Send + 'static {
 
     /// Returns whether it may still run, or the cause why it may not.
     ///
-    /// Called once, just before it would run, by the same thread.
+    /// Called once, just before it would run, by the thread that would run it.
     ///
     /// # Errors
     /// The work is dropped, and cancelled for this cause.

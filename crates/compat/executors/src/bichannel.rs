@@ -48,7 +48,7 @@ impl<In, Out> Endpoint<In, Out> {
     /// Receives a value if one has arrived; never waits.
     ///
     /// # Errors
-    /// If no value has, or none can any more as the other end has been dropped.
+    /// If no value is there, or none can arrive any more as the other end has been dropped.
     pub fn try_recv(&self) -> Result<In, TryRecvError> {
         self.receiver.try_recv()
     }
@@ -64,7 +64,7 @@ impl<In, Out> Endpoint<In, Out> {
     /// Receives a value, and waits for it for at most `timeout`.
     ///
     /// # Errors
-    /// If no value has arrived in the time, or none can any more as the other end has been dropped.
+    /// If no value has arrived in the time, or none can arrive any more as the other end has been dropped.
     pub fn recv_timeout(&self, timeout: Duration) -> Result<In, RecvTimeoutError> {
         self.receiver.recv_timeout(timeout)
     }

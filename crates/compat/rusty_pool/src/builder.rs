@@ -16,7 +16,7 @@ pub const MAX_SIZE: usize = (1 << (usize::BITS / 2)) - 1;
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
 impl ThreadPool {
-    /// Creates a pool with a separate name, `rusty_pool_1` and so on; see [`new_named`](Self::new_named).
+    /// Creates a pool with a name of its own, `rusty_pool_1` and so on; see [`new_named`](Self::new_named).
     ///
     /// # Panics
     /// As for [`new_named`](Self::new_named).

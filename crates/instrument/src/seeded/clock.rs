@@ -1,9 +1,9 @@
 //! The time of a run.
 //!
 //! It passes by a microsecond at each look, so a loop that waits for a time ends. A separate thread, the clock, leaps to the next
-//! deadline and ends the waits over by then. It runs if no other thread can, and at random otherwise: a timeout may win against the event
-//! that would end the wait, at any place. But to a [far](FAR) deadline it leaps only if no other thread can go on. While there is no
-//! deadline, the clock is blocked; so if all other threads are, too, shuttle reports a deadlock.
+//! deadline and ends the waits that are over by then. It runs if no other thread can, and at random otherwise: a timeout may win against
+//! the event that would end the wait, at any place. But to a [far](FAR) deadline it leaps only if no other thread can go on. While there
+//! is no deadline, the clock is blocked; so if all other threads are, too, shuttle reports a deadlock.
 
 use core::time::Duration;
 use std::cell::RefCell;

@@ -14,8 +14,8 @@ pub enum Policy {
         /// 0 to 99.
         stays: u8,
     },
-    /// By random priorities. The running thread's becomes the lowest at this many random steps among so many: *PCT*, S.
-    /// Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs" (2010).
+    /// By random priorities. The priority of the running thread becomes the lowest at this many random steps among so
+    /// many: *PCT*, S. Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs" (2010).
     Pct {
         /// How often.
         changes: u8,
@@ -26,7 +26,7 @@ pub enum Policy {
 
 /// Of this many steps, the clock takes one although others can go on.
 const CLOCK: u32 = 64;
-/// A thread with yields in so many of the last steps spins.
+/// A thread that has yielded in so many of its last steps spins.
 const SPINS: u32 = 6;
 /// 1 in this many steps ends a wait for no reason.
 const SPURIOUS: u32 = 1024;

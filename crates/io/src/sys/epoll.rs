@@ -110,7 +110,7 @@ impl Poller {
     fn wait_once(&self, events: &mut Events, rest: Option<Duration>) -> Result<(), Errno> {
         /// The unit of `epoll_wait`.
         const UNIT: Duration = Duration::from_millis(1);
-        /// `epoll_wait` takes about 24 days in a call.
+        /// `epoll_wait` waits for about 24 days at most.
         const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
         let timeout = match rest {
             None => None,

@@ -23,7 +23,7 @@ impl Poller {
     pub(crate) const REPORTS_THE_END: bool = false;
 
     pub(crate) fn new() -> io::Result<Self> {
-        // Windows has sockets once a process has asked for them, as the standard library does for the standard sockets. A driver is there
+        // Windows has sockets once a process has asked for them, as the standard library does for its own. A driver is there
         // before each call of `rustix::net`.
         #[cfg(windows)]
         rustix::net::wsa_startup()?;

@@ -195,7 +195,7 @@ impl<T> Worker<T> {
         self.len() == 0
     }
 
-    /// Ensures a free slot for the next push.
+    /// Ensures that the slot of the next push is free.
     #[cold]
     #[inline(never)]
     fn make_room(&self) {

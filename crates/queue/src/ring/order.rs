@@ -83,7 +83,7 @@ impl<const BITS: u32> Rules for Lifo<BITS> {
     #[inline(always)]
     fn released(state: &State, _claims: u64) -> u32 {
         // Ordering: Acquire pairs with the Release in `release`. For the owner: the thief's reads are over before it
-        // writes. For a thief: the former thief's reads are passed on to the owner through the thief's own release.
+        // writes. For a thief: the former thief's reads are passed on to the owner through the present thief's release.
         state.released.load(Ordering::Acquire)
     }
 

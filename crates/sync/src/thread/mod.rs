@@ -180,7 +180,7 @@ crate::opaque!(NewThread: name, stack_size);
 pub struct Thread(Option<(imp::JoinHandle<()>, Arc<End>)>);
 
 impl Thread {
-    /// Returns a thread to be started elsewhere, by [`NewThread::run`], and is not joined.
+    /// Returns a thread that is started elsewhere, by [`NewThread::run`], and is not joined.
     pub fn not_joined() -> Self {
         Self(None)
     }

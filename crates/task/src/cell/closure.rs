@@ -148,7 +148,7 @@ where
     // SAFETY: claimed, and the closure has been taken.
     let unclaimed = unsafe { cell.finish(result) };
     drop(release);
-    // From here on the cell may be gone. A result without a handle is dropped, and a panic of the drop unwinds.
+    // From here on the cell may be gone. A result without a handle is dropped, or unwinds if it is a panic.
     match (panic, unclaimed) {
         (Some(payload), _) => panic::resume_unwind(payload),
         (None, Some(Err(JoinError::Panicked(panic)))) => panic.resume(),

@@ -25,10 +25,10 @@ use crate::contain::contain;
 
 /// The list of a set.
 pub(crate) struct CompletedList {
-    /// Whether there may be keys or a wait, for a consumer without a need to know at once. Changed under the lock.
+    /// Whether there may be keys or a wait, for a consumer that need not know at once. Changed under the lock.
     pub(crate) is_any: AtomicBool,
     keys: Mutex<Keys>,
-    /// The process generation in which the list was made.
+    /// The generation of the process that made the list.
     process: u32,
     /// The closure to call with the key of each completed job. Called after each push, under no lock.
     pub(crate) on_end: OnceLock<Box<dyn Fn(usize) + Send + Sync>>,

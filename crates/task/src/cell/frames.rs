@@ -62,7 +62,7 @@ impl What<'_> {
 
 impl Frame {
     /// # Safety
-    /// Stack rule and Context rule: everything referred to must outlive the frame.
+    /// Stack rule and Context rule: everything that `what` refers to must outlive the frame.
     #[inline]
     unsafe fn new(what: What<'_>) -> Self {
         // SAFETY: only the lifetime changes; guaranteed by the caller.
@@ -257,7 +257,7 @@ pub(crate) fn drop_as<R>(cause: Cause, call: impl FnOnce() -> R) -> R {
     INNERMOST.set(&frame, call)
 }
 
-/// Returns the cause for which the job being dropped by this thread is cancelled; [`Ended`](Cause::Ended) if it drops none.
+/// Returns the cause for which the job that this thread drops is cancelled; [`Ended`](Cause::Ended) if it drops none.
 ///
 /// ```
 /// use brigade_task::{Cause, Job, drop_cause};

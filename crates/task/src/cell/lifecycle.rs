@@ -15,9 +15,9 @@
 //! | – | yes | is being polled, or has ended |
 //! | yes | yes | was woken while being polled: the end of the poll makes its job again; or has ended |
 //!
-//! **Access rule.** Access to the future belongs to the running guard. The only guard belongs to the thread that has changed the state
-//! from queued to being polled. The holder of the access alone touches the future and its key, and ends it. An ended future stays
-//! `RUNNING`, so no job is made of it any more.
+//! **Access rule.** Access to the future belongs to the running guard. There is a single guard: it belongs to the thread that has
+//! changed the state from queued to being polled. The holder of the access alone touches the future and its key, and ends it. An ended
+//! future stays `RUNNING`, so no job is made of it any more.
 //!
 //! No wake is lost, as each is a change of this atomic, even where it changes no bit. If it comes before the poll starts, the
 //! poll sees all writes before the wake. Otherwise the end of the poll finds `SCHEDULED`, or the wake makes the job.

@@ -8,14 +8,14 @@
 //! **Access rule.** The future is queued and has a job, or there is one running guard, or the future is idle or has ended;
 //! the lifecycle tells which. The guard polls the future, ends it, or makes a job again; a wake of an idle future makes
 //! a job. A job turns into the guard, unless the handle has [claimed](crate::cell::lifecycle) the future: then the job is stale. A thread
-//! must not touch the task after publishing a job, except by a further reference.
+//! must not touch the task after publishing a job, except by a reference of its own.
 //!
-//! **Stage rule.** The stage holds the future until its end drops it. Until then it belongs to the holder of the access,
-//! which writes the result over it before `DONE` is set. Then it belongs to the owner of the result, which takes it out
-//! once; the state tells which side owns it. **Pin rule.** A future is not moved once it has been polled, and is dropped
-//! in place.
+//! **Stage rule.** The stage holds the future until the future is dropped at its end. Until then it belongs to the
+//! holder of the access, which writes the result over it before `DONE` is set. Then it belongs to the owner of the
+//! result, which takes it out once; the state tells which side owns it. **Pin rule.** A future is not moved once it has
+//! been polled, and is dropped in place.
 //!
-//! **Life rule.** The task lives until both sides have released it. The handle releases the handle's side. The job's side
+//! **Life rule.** The task lives until both sides have released it. The handle releases its own side. The job's side
 //! is released with the last of the references, of the job and of the wakers, which the lifecycle counts. Only an ended
 //! future loses its last reference; an idle future is ended first. So an idle future is dropped by the scheduler, never by
 //! a thread that drops a waker.
@@ -26,7 +26,7 @@
 //!
 //! User code (polls, and drops of futures, guards, outputs and wakers) runs under no lock, and panics are contained.
 //!
-//! Rejected: [`async-task`](https://docs.rs/async-task). It takes 144 bytes and the future where this takes 48, the schedule
+//! Rejected: [`async-task`](https://docs.rs/async-task). It takes 144 bytes and the future where this takes 48, its schedule
 //! function needs each future from the start, and it has no models of its internals.
 
 mod local;
@@ -108,7 +108,7 @@ impl<T: Send + 'static> Spawned<T> {
 }
 
 impl<T: 'static> Spawned<T> {
-    /// Makes a job of a future without the bound `Send`.
+    /// Makes a job of a future that need not be `Send`.
     ///
     /// The scheduler must run or drop the job on this thread, whichever thread wakes it, and [tell](Schedule::is_here) this
     /// thread from others. On another thread the future is not polled but panics, and is not dropped but leaked.
@@ -204,7 +204,7 @@ impl Job {
         })
     }
 
-    /// Returns the future, if never polled.
+    /// Returns the future, unless it has been polled.
     ///
     /// The handle gets [`JoinError::Cancelled`](crate::JoinError::Cancelled), and the scheduler is not notified.
     ///

@@ -41,7 +41,7 @@ pub trait Schedule: Copy + Send + Sync + 'static {
 
     /// Queues the job of a woken future.
     ///
-    /// A job without a chance to run must be dropped, which cancels the future. But a future woken while [idle](Woken::Idle) must be
+    /// A job that will never run must be dropped, which cancels the future. But a future woken while [idle](Woken::Idle) must be
     /// [left](Job::leave), and then [ended](TaskRef::end): other code calls the waker, perhaps under a lock needed by the drop of the
     /// future.
     ///

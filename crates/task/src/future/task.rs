@@ -43,7 +43,7 @@ impl<F: Future, E> Task<F, E> {
     /// Moves the result out.
     ///
     /// # Safety
-    /// Stage rule: the stage must hold a result, unread so far, and it must belong to the caller.
+    /// Stage rule: the stage must hold a result that belongs to the caller and has not been read before.
     pub(super) unsafe fn read(&self) -> Result<F::Output, JoinError> {
         self.stage.with_mut(|stage| {
             // SAFETY: guaranteed by the caller.

@@ -168,7 +168,7 @@ brigade_sync::opaque!(TaskRef: is_waiting);
 /// # Safety
 /// Access rule: the caller must make the job.
 unsafe fn schedule(header: NonNull<Header>) {
-    // SAFETY: the future job's reference keeps the memory alive.
+    // SAFETY: the reference that the job will have keeps the memory alive.
     let Some(schedule) = (unsafe { header.as_ref() }).vtable.schedule else {
         unreachable!("it is a future")
     };

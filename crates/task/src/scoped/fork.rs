@@ -217,7 +217,7 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
             let frame = unsafe { pointer.as_ref() };
             // SAFETY: as above.
             let work = unsafe { frame.take() };
-            // SAFETY: Fork rule: the owner waits, in the frame's own call.
+            // SAFETY: Fork rule: the owner waits, in the call that made the frame.
             let work = || unsafe { frame.context.enter(|| call_user(work)) };
             let result = panic::catch_unwind(AssertUnwindSafe(work));
             let outcome = if result.is_ok() { Outcome::Returned } else { Outcome::Panicked };

@@ -13,7 +13,7 @@ use crate::contain::contain;
 const UNSET: u8 = 0;
 /// Not set, and the slot has the waker of the waiting thread.
 const WAITING: u8 = 1;
-/// A setting thread takes the waker out of the slot.
+/// The thread that sets it takes the waker out of the slot.
 const TAKING: u8 = 2;
 /// The work has ended.
 const DONE: u8 = 3;
@@ -22,7 +22,7 @@ const RETURNED: u8 = 4;
 
 /// Set once, by any thread, while the owner waits.
 ///
-/// **Latch rule.** It lies on the stack of the owner, which returns once it has seen the latch set. So a setting thread does
+/// **Latch rule.** It lies on the stack of the owner, which returns once it has seen the latch set. So the setter does
 /// nothing with it after the write of the final state, and takes the waker before.
 ///
 /// **Waker rule.** The slot belongs to the owner, a single thread at a time, except in `TAKING`.

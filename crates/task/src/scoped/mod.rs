@@ -1,7 +1,7 @@
 //! Jobs that borrow from a waiting stack.
 //!
-//! A job is `'static` for any queue. A borrowing job refers to a fork, or a scope, on the stack of its maker, and this thread does not
-//! leave it before the job has been run or dropped. The rules are in `fork`, `scope`, `scope_with` and `latch`.
+//! A job is `'static` for any queue. A borrowing job refers to a fork, or a scope, on the stack of the thread that made it, which does
+//! not leave it before the job has been run or dropped. The rules are in `fork`, `scope`, `scope_with` and `latch`.
 
 mod fork;
 mod latch;

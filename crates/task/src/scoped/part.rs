@@ -7,8 +7,8 @@ use crate::region::{OfFork, Region};
 
 /// A job of a fork or a scope.
 ///
-/// To keep or to [forget](core::mem::forget) a part keeps the fork or the scope waiting. To drop it cancels the job of a scope,
-/// and returns the job of a fork to the forking thread.
+/// A part that is kept, or [forgotten](core::mem::forget), keeps the fork or the scope waiting. A dropped part cancels the job
+/// of a scope, and returns the job of a fork to the forking thread.
 ///
 /// **Part rule.** The first word of the payload is the address of the region.
 pub struct Part(Job);

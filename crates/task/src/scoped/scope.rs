@@ -55,7 +55,7 @@ pub trait Scopes: Sync {
     /// called more often than there are workers.
     ///
     /// A worker may wait for such a job only if every wait on its pool also runs the jobs bound to the waiting
-    /// worker, also unawaited jobs: two jobs may wait for each other's worker.
+    /// worker, even unawaited jobs: two jobs may wait for each other's worker.
     fn broadcast(&self, make: &mut dyn FnMut() -> Part);
 
     /// Waits until the wait may be over, and may run jobs of the wait's region in the meantime.

@@ -3,7 +3,7 @@
 //! Each job has a ticket; a scope counts tickets. If each job changed the count twice, the threads that run jobs of one scope would
 //! contend for it. So a worker takes tickets in bulk for the jobs it adds, and keeps the tickets of finished jobs for the next ones.
 //! Kept tickets still count: a scope does not end before they have been [returned](return_tickets). A thread that keeps tickets must
-//! return them before it does anything but jobs of the scope.
+//! return them before it does anything that is not a job of the scope.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -94,7 +94,7 @@ impl Tickets {
             count += kept.count;
         }
         // Ordering: Acquire: if they are the last, this thread sees all that the others did. Release: if not, another thread sees
-        // ours.
+        // what this thread did.
         self.count.fetch_sub(count, Ordering::AcqRel) == count
     }
 }
@@ -115,7 +115,7 @@ unsafe fn give_back(tickets: *const Tickets, count: u64) {
 }
 
 /// Makes the thread keep tickets until the returned value is dropped, or until they are [returned](return_tickets), which the thread must
-/// do before it does anything long but jobs of the scope.
+/// do before it does anything for long that is not a job of the scope.
 ///
 /// ```
 /// let kept = brigade_task::keep_tickets();
