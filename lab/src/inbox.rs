@@ -32,7 +32,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// An inbox for bursts of this many values, each keeps a thread busy with `busy`.
+    /// An inbox for bursts of this many values, each of which keeps a thread busy with `busy`.
     pub(crate) fn leak(
         tally: &'static Tally,
         messages: usize,

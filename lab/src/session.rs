@@ -139,7 +139,7 @@ fn hint(rows: &[Row], has_tables: bool) -> String {
 
 /// How to read the tables.
 const RATIO: &str = "\nA ratio is that of this target's median to the best peer's; ≈: it can't be told apart from that.";
-/// The hint at further output.
+/// A hint at further output.
 const MORE: &str = "More: `--verbose` has a table for each row, `brigade-lab list` names what there is, and `--features full -- all --full` says more.";
 
 /// A seed from the clock.

@@ -80,7 +80,7 @@ fn process(kernel: &Kernel, number: u32) -> Option<f64> {
     Some((user? + system?) / TICKS)
 }
 
-/// Seconds for which the quotas of the control groups of this process stopped the process's threads: of the most stopped group.
+/// Seconds for which the quotas of the control groups of this process stopped its threads: of the group that was stopped most.
 fn throttled(kernel: &Kernel) -> Option<f64> {
     let groups = kernel.groups("cpu").into_iter().flatten();
     let seconds = groups.filter_map(|group| {
@@ -119,7 +119,7 @@ impl Span {
         let passed = |of: fn(&Reading) -> Option<f64>| Some((of(to)? - of(from)?).max(0.0));
         let share = |part: f64| part / seconds.max(f64::MIN_POSITIVE);
         let own = to.own - from.own;
-        // Some containers have a file in which nothing is ever counted: if it has not counted us, it has not counted others.
+        // Some containers have a file in which nothing is ever counted: a file that has not counted us says nothing of others.
         let busy = passed(|reading| reading.busy).filter(|busy| *busy >= own / 2.0 - RESOLUTION);
         Span {
             seconds,

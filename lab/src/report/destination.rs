@@ -18,7 +18,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Checks, before anything is measured, whether each of these can be written, if there is a path for it.
+    /// Checks, before anything is measured, that each of these can be written, if there is a path for it.
     pub(crate) fn open(
         json: Option<&Path>,
         html: Option<&Path>,
@@ -59,7 +59,7 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
-    /// Checks, before anything is measured, whether the results can be written to `path`.
+    /// Checks, before anything is measured, that the results can be written to `path`.
     pub(crate) fn open(path: &Path, replace: bool) -> Result<Self, Stop> {
         if path == Path::new("-") {
             return Ok(Destination::Stdout);

@@ -1,7 +1,7 @@
 //! Numbers for people: a prefix and three digits.
 
-/// `value` with a readable prefix, in three digits or so; a count in two decimals at most. A rate does not name its events: the name of
-/// the workload does.
+/// `value` with a prefix that makes it readable, in three digits or so; a count in two decimals at most. A rate does not name its
+/// events: the name of the workload does.
 pub(crate) fn short(value: f64, unit: &str) -> String {
     let (is_count, unit) = (is_count(unit), unit.find("s/s").map_or(unit, |end| &unit[end + 1..]));
     if is_count {

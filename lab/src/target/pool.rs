@@ -98,7 +98,7 @@ pub(crate) const FEW: usize = 2;
 /// The most threads of those pools, unless a workload asks for more.
 pub(crate) const MANY: usize = 50;
 /// How long a thread beyond the core size may idle in a pool without a setting: longer than any
-/// run. The number of brigade and rusty_pool.
+/// run. The default of brigade and of rusty_pool.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
 /// Starts a pool with this many threads.

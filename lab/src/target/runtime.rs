@@ -71,7 +71,7 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     /// Reads from this connection and writes to it.
     fn stream(stream: TcpStream) -> io::Result<Self::Stream>;
 
-    /// Ends the runtime. All tasks have ended but the forever waiting.
+    /// Ends the runtime. Its tasks have ended, except those that wait forever.
     fn shutdown(self) {}
 }
 

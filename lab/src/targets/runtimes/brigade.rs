@@ -65,7 +65,7 @@ impl Runtime for Brigade {
         Async::new(stream)
     }
 
-    // Joins the threads, and drops the forever waiting tasks.
+    // Joins the threads, and drops the tasks that wait forever.
 }
 
 impl Spawn for Handle {

@@ -120,8 +120,8 @@ impl<D: Deque> Worker<D> {
         Ok(sum)
     }
 
-    /// Takes an own task, or else a task of another worker together with half of that worker's
-    /// tasks. `None` if every queue was found empty.
+    /// Takes a task of its own, or else a task of another worker, together with half of that
+    /// worker's tasks. `None` if every queue was found empty.
     #[inline]
     fn next(&mut self) -> Result<Option<Item>, Failure> {
         if let Some(task) = self.deque.pop() {

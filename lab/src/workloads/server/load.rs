@@ -25,7 +25,7 @@ pub(crate) const COMMAND: &str = "load";
 /// Batches of each connection before the counted ones: two, so the run ends when the first request has a fault.
 pub(super) const WARM_UP: u64 = 2;
 
-/// Time between two looks at a process without connections.
+/// Time between two looks at a process that does not connect.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// The requests of the process, as a line on stdin.

@@ -285,7 +285,7 @@ impl Timers {
         (self.timers() / u64::from(self.live())) as u32
     }
 
-    /// As many tasks as there are timers at a time, each gives up timers in turn.
+    /// As many tasks as there are timers at a time; each gives up timers in turn.
     async fn futures<R: Runtime>(&self, runtime: &R, bench: &Bench) -> io::Result<()> {
         let (rounds, tally) = (self.rounds(), bench.tally);
         let tasks = (0..self.live()).map(|number| {
