@@ -1,4 +1,4 @@
-//! Passes to the laboratory what it was built from and how: a number without its compiler is not a measurement.
+//! Passes to the laboratory the sources and settings of its build: a number without the compiler is not a measurement.
 
 use std::env;
 use std::fs;
@@ -24,20 +24,20 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
 }
 
-/// What this command prints, if it can be run and succeeds.
+/// The output of this command, if it can be run and succeeds.
 fn output(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     String::from_utf8(output.stdout).ok().map(|text| text.trim().to_owned())
 }
 
-/// The commit of the working tree, marked if it has changes since, if this is one and there is a git.
+/// The commit of the working tree, marked if it has changes since, if there is a working tree and a git.
 fn commit() -> Option<String> {
     let git = |arguments: &[&str]| output(Command::new("git").args(arguments));
     let commit = git(&["describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=-modified"])?;
-    // A commit, a switch of branches and an edit of what is built change it.
+    // A commit, a switch of branches and an edit of the sources change it.
     for path in ["HEAD", "logs/HEAD"] {
         let path = git(&["rev-parse", "--git-path", path]);
-        // One that is not there would be a change each time.
+        // A missing file would be a change each time.
         if let Some(path) = path.filter(|path| fs::exists(path).unwrap_or(false)) {
             println!("cargo::rerun-if-changed={path}");
         }

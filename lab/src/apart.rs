@@ -1,8 +1,8 @@
-//! A process for each run of a workload that measures memory: the laboratory starts itself again.
+//! A process for each run of a memory workload: the laboratory starts itself again.
 //!
-//! Memory that was resident once is seldom returned to the system, so in a second run in one process
-//! the tasks would seem to take none. The child measures one target once, reads its own memory, and
-//! prints the values to stdout for the parent.
+//! Memory once resident is seldom returned to the system, so in a second run in the same process the
+//! tasks would seem to take none. The child measures one target once, reads the process's memory,
+//! and prints the values to stdout for the parent.
 
 use std::io::{self, Error, ErrorKind};
 use std::process::Stdio;
@@ -25,18 +25,18 @@ pub(crate) fn check() -> Result<(), Stop> {
     Err(Stop::Refused("resident memory can be read on Linux only".to_owned()))
 }
 
-/// The subcommand of the child, followed by the one of the workload. `list` doesn't name it.
+/// The subcommand of the child, followed by the subcommand of the workload. `list` doesn't name it.
 pub(crate) const COMMAND: &str = "once";
 
-/// The parts of this process that are in memory; `/proc/self/statm` may be off by some hundred
+/// The resident parts of this process; `/proc/self/statm` may be off by some hundred
 /// pages.
 const PARTS: &str = "proc/self/smaps_rollup";
 
-/// The address space of this process, and the most of it that was in memory at a time, off by as much as `statm`. `getrusage`
-/// has the latter too, but with that of the parent in it.
+/// The address space of this process, and the peak of its resident memory, off by as much as `statm`. `getrusage` has the
+/// peak too, but includes the parent's.
 const STATUS: &str = "proc/self/status";
 
-/// Bytes of this process that are in memory.
+/// Resident bytes of this process.
 pub(crate) fn bytes() -> io::Result<u64> {
     field(PARTS, "Rss")
 }
@@ -46,7 +46,7 @@ pub(crate) fn reserved() -> io::Result<u64> {
     field(STATUS, "VmSize")
 }
 
-/// The most bytes of this process that were in memory at a time.
+/// The most resident bytes of this process so far.
 pub(crate) fn peak() -> io::Result<u64> {
     field(STATUS, "VmHWM")
 }
@@ -58,7 +58,7 @@ fn field(file: &str, name: &str) -> io::Result<u64> {
     Ok(kilobytes.ok_or_else(|| Error::other(format!("no {name} in /{file}")))? << 10)
 }
 
-/// Runs this workload with these options once on a fresh target in a process of its own.
+/// Runs this workload with these options once on a fresh target in a separate process.
 pub(crate) fn run(
     workload: &str,
     params: &Params,
@@ -69,7 +69,7 @@ pub(crate) fn run(
         None => (program::this().map_err(Failure::Refused)?, target.name),
         Some((file, name)) => {
             let failure = |error: Error| match target.is_peer {
-                // The others go on without one that is not built.
+                // The others go on without a target that is not built.
                 true => Failure::Told(error.to_string()),
                 false => Failure::Refused(error),
             };
@@ -97,7 +97,7 @@ pub(crate) fn run(
     }
 }
 
-/// The main function of the child: prints the result of its `run`.
+/// The main function of the child: prints the result of `run`.
 pub(crate) fn child(run: impl FnOnce() -> Outcome) -> Result<(), Stop> {
     // Nothing waits for it once the laboratory has ended.
     #[cfg(target_os = "linux")]
@@ -127,7 +127,7 @@ mod tests {
         assert!(reserved < before + (SIZE as u64) / 2, "{before} {reserved}");
         assert!(written > reserved + (SIZE as u64) / 2, "{reserved} {written}");
         drop(black_box(block));
-        // What is freed remains in the peak, which is off by some pages.
+        // Freed memory remains in the peak, which is off by some pages.
         let most = peak().expect("read");
         assert!(most > before + (SIZE as u64) / 2, "{before} {most}");
     }

@@ -1,4 +1,4 @@
-//! What has been measured so far, shared with the thread that listens for signals.
+//! The measurements so far, shared with the thread that listens for signals.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +12,7 @@ use crate::stop::Stop;
 use crate::target::Entry;
 use crate::usage::Spent;
 
-/// What is printed of the results.
+/// Which results are printed.
 #[derive(Clone, Copy)]
 pub(crate) struct Shown {
     /// The metrics of the table of each row.
@@ -25,19 +25,19 @@ pub(crate) struct Shown {
 
 /// The results, and where they go.
 pub(crate) struct Book {
-    /// What has been measured.
+    /// The measurements.
     results: Results,
-    /// What the machine does besides.
+    /// Other work of the machine.
     pub(crate) noise: Noise,
-    /// Where the results go; taken by the thread that writes them.
+    /// Where the results go; taken by the writing thread.
     outputs: Option<Outputs>,
-    /// What is printed.
+    /// Which results are printed.
     shown: Shown,
     /// Rows whose tables have been printed.
     printed: usize,
 }
 
-/// A book that two threads write: one that measures, and one that may have to end it.
+/// A book for two writing threads: the first measures, the second may have to end the run.
 #[derive(Clone)]
 pub(crate) struct SharedBook(Arc<Mutex<Book>>);
 
@@ -63,7 +63,7 @@ impl Book {
         self.results.sheets.push(sheet);
     }
 
-    /// Ends the row that was begun last, unless that has ended; or cuts it short.
+    /// Ends the last begun row, unless it has ended; or cuts it short.
     pub(crate) fn close_sheet(&mut self, is_cut: bool) {
         let last = self.results.sheets.last_mut();
         if let Some(sheet) = last.filter(|sheet| sheet.meanwhile.is_none()) {
@@ -73,7 +73,7 @@ impl Book {
         }
     }
 
-    /// The tables of an interrupted run that have not been printed: that of the current row as far as it is, and the last one.
+    /// The unprinted tables of an interrupted run: the table of the current row as far as it is, and the last.
     pub(crate) fn rest(&mut self) -> String {
         let sheets = &self.results.sheets;
         let has_numbers = |sheet: &Sheet| sheet.lanes.iter().any(|lane| !lane.values.is_empty());
@@ -82,7 +82,7 @@ impl Book {
         table.into_iter().chain(self.conclusion()).collect()
     }
 
-    /// The table of the row measured last, if each has one.
+    /// The table of the row measured last, if each row has a table.
     pub(crate) fn last_table(&mut self) -> Option<String> {
         let detail = self.shown.detail;
         self.printed = self.results.sheets.len();
@@ -90,7 +90,7 @@ impl Book {
         Some(table::of(sheet, detail))
     }
 
-    /// The table below all others: that of a sweep, and the answer of several rows.
+    /// The table below all others: the table of a sweep, and the answer of several rows.
     pub(crate) fn conclusion(&self) -> Option<String> {
         let Shown { detail, is_sweep, is_check } = self.shown;
         let (sheets, is_verbose) = (&self.results.sheets, detail == Detail::Verbose);
@@ -101,7 +101,7 @@ impl Book {
                 let answer = answer::of(sheets, true).map(|answer| format!("\n{answer}"));
                 Some(table::of_sweep(sheets, is_verbose) + &answer.unwrap_or_default())
             }
-            // Of a single row the answer is its table, unless it is the user's.
+            // Of a single row the answer is the row's table, unless it is the user's.
             [only] if !only.is_yours => None,
             _ => answer::of(sheets, is_verbose),
         }
@@ -117,7 +117,7 @@ impl Book {
         self.results.sheets.last_mut()?.lanes.iter_mut().find(|lane| lane.name == target.name)
     }
 
-    /// Notes what a round yielded, and what its run took.
+    /// Notes the values of a round, and the cost of its run.
     pub(crate) fn record(&mut self, target: &Entry, values: Vec<f64>, spent: Spent) {
         if let Some(lane) = self.lane(target) {
             lane.spent.push(spent);
@@ -149,11 +149,11 @@ impl Book {
 
     /// Writes the results to where they go, once: the second call finds it done.
     pub(crate) fn finish(&mut self, complete: bool) -> Result<(), Stop> {
-        // The caller keeps the lock until all is written, so that the process does not end before that.
+        // The caller keeps the lock until all is written, so the process does not end before.
         let Some(Outputs { json, html }) = self.outputs.take() else { return Ok(()) };
         self.close_sheet(true);
         (self.results.complete, self.results.noise) = (complete, self.noise.record.clone());
-        // One that can't be written does not take the other with it.
+        // If an output can't be written, the other still is.
         let json = json.map_or(Ok(()), |json| json.write(&self.results.file()?));
         let html = html.map_or(Ok(()), |html| html.write(self.results.page().as_bytes()));
         json.and(html)

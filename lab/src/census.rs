@@ -7,7 +7,7 @@ use std::io;
 /// The directory in which Linux lists the threads of this process. No other system has it.
 const TASKS: &str = "/proc/self/task";
 
-/// The threads of one moment.
+/// The threads at a moment.
 pub(crate) struct Census(BTreeSet<i32>);
 
 impl Census {
@@ -25,13 +25,13 @@ impl Census {
         Ok(Census(threads.into_iter().flatten().collect()))
     }
 
-    /// The numbers of the threads that there are now and that this census doesn't have, in ascending order.
+    /// The numbers of the present threads that are missing in this census, in ascending order.
     pub(crate) fn newcomers(&self) -> io::Result<Vec<i32>> {
         Self::take().map(|now| now.without(self))
     }
 
-    /// The threads that are not in another census. Their number is no difference of sizes, as threads of
-    /// that census may have ended in the meantime: a pool need not join its threads.
+    /// The threads missing in another census. Their number is no difference of sizes, as threads of the
+    /// other census may have ended in the meantime: a pool need not join its threads.
     fn without(&self, other: &Self) -> Vec<i32> {
         self.0.difference(&other.0).copied().collect()
     }
@@ -56,7 +56,7 @@ mod tests {
         thread::scope(|scope| {
             (0..3).for_each(|_| drop(scope.spawn(|| barrier.wait())));
             let newcomers = census.newcomers().expect("threads").len();
-            // A test that fails must not leave them waiting.
+            // A failing test must not leave them waiting.
             barrier.wait();
             // Other tests of this process may start some too.
             assert!(newcomers >= 3 * usize::from(Census::POSSIBLE), "{newcomers}");

@@ -1,4 +1,4 @@
-//! The bars of one metric of a result file as an SVG picture for another page.
+//! The bars of a metric of a result file as an SVG picture for another page.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -21,13 +21,13 @@ pub(crate) struct Chart {
     /// The workload to show.
     #[arg(long, value_name = "NAME")]
     workload: String,
-    /// The metric to show; without it the one that is compared.
+    /// The metric to show; without it the compared metric.
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// Targets to show, separated by commas; without it all that have a number.
+    /// Targets to show, separated by commas; without it all with a number.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     targets: Vec<String>,
-    /// Options that the workload was measured with, where the file has several sets of them.
+    /// Options of the workload's measurement, where the file has several sets of them.
     #[arg(long = "where", value_name = "OPTION=VALUE", value_delimiter = ',')]
     options: Vec<String>,
     /// The heading; without it workload and metric.
@@ -38,7 +38,7 @@ pub(crate) struct Chart {
     svg: PathBuf,
 }
 
-/// What there is: these names, each once.
+/// The choice there is: these names, each once.
 fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut distinct = Vec::new();
     for name in names {
@@ -68,7 +68,7 @@ impl Chart {
         destination.write(svg.as_bytes())
     }
 
-    /// The row and the metric to show, or what there is instead.
+    /// The row and the metric to show, or the choice there is.
     fn choose(&self, sheets: &[Sheet]) -> Result<(Sheet, usize), String> {
         let rows: Vec<_> = sheets.iter().filter(|row| row.workload == self.workload).collect();
         if rows.is_empty() {

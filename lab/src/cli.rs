@@ -43,8 +43,8 @@ use crate::workloads::server::load;
 /// Without a workload it runs a short selection of all of them: `all --quick`.
 #[derive(Debug, Parser)]
 ///
-/// An option of a workload takes several values, `--threads 1,2,4`, or all that there are, `--program all`: a table for each of
-/// them, and one of all.
+/// An option of a workload takes several values, `--threads 1,2,4`, or all of them, `--program all`: a table for each value,
+/// and a common table.
 #[command(name = "brigade-lab", version, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// What to do.
@@ -61,7 +61,7 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum What {
-    /// One workload.
+    /// A single workload.
     #[command(flatten)]
     One(Choice),
     /// Every workload, with options chosen to be comparable from one machine to the next.
@@ -75,8 +75,9 @@ pub(crate) enum What {
     },
     /// Check that targets neither lose nor repeat a task: small runs under stress, and no times.
     ///
-    /// The targets run a workload in small sizes, over and over, beside threads that compute: one for each CPU, or `--hogs`. Options
-    /// that say nothing of a check are refused. The exit code is 1 if one that is no peer fails; the failure of a peer is noted.
+    /// The targets run a workload in small sizes, over and over, beside computing threads: one for each CPU, or `--hogs`. Options
+    /// without a meaning for a check are refused. The exit code is 1 if a target fails that is no peer; the failure of a peer is
+    /// noted.
     Check {
         /// The workload, or `all`.
         #[arg(value_name = "WORKLOAD", value_parser = plan::to_check)]
@@ -95,25 +96,25 @@ pub(crate) enum What {
     ///
     /// The options that say how to measure are refused.
     Report(Report),
-    /// Compare two result files: what is faster or slower beyond the noise.
+    /// Compare two result files: which values are faster or slower beyond the noise.
     ///
-    /// A line for each workload, target and metric that differs; with --verbose for all of them. The options that say
-    /// how to measure are refused.
+    /// A line for each workload, target and metric with a difference; with --verbose for all of them. The options
+    /// that say how to measure are refused.
     Compare(Compare),
-    /// One run of a workload, in a process that the laboratory starts for it.
+    /// A run of a workload, in a process started by the laboratory for it.
     #[command(name = apart::COMMAND, hide = true)]
     Once {
         /// The workload.
         #[command(subcommand)]
         choice: Choice,
     },
-    /// The clients of a server, in a process that the laboratory starts for them.
+    /// The clients of a server, in a process started by the laboratory for them.
     #[command(name = load::COMMAND, hide = true)]
     Load,
-    /// A run of a command, in a process that the laboratory starts for it.
+    /// A run of a command, in a process started by the laboratory for it.
     #[command(name = process::COMMAND, hide = true)]
     Process(Process),
-    /// Computing threads, in a process that the laboratory starts for them.
+    /// Computing threads, in a process started by the laboratory for them.
     #[command(name = hogs::COMMAND, hide = true)]
     Hogs {
         /// How many.
@@ -130,7 +131,7 @@ pub(crate) struct Options {
     /// workload and needs no other program.
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',', value_parser = target)]
     target: Vec<&'static str>,
-    /// Rounds that count. Each target runs once per round; one more round before that warms up. Without it there are five, and more
+    /// Counted rounds. Each target runs once per round; a further round before them warms up. Without it there are five, and more
     /// until there is a verdict or the row has taken 1.25 seconds.
     #[arg(long, global = true, value_name = "N", value_parser = whole::<1, { limits::MAX_ROUNDS }>)]
     rounds: Option<u64>,
@@ -138,7 +139,7 @@ pub(crate) struct Options {
     /// it, such as 5%.
     #[arg(long, global = true, value_name = "PERCENT", value_parser = percent)]
     until: Option<f64>,
-    /// Seconds that a row may take for that.
+    /// Seconds a row may take for it.
     #[arg(
         long, global = true, value_name = "SECONDS", default_value_t = 60, requires = "until",
         value_parser = whole::<0, { limits::MAX_AT_MOST }>
@@ -147,19 +148,19 @@ pub(crate) struct Options {
     /// Write the results to this file; `-` is stdout, and the tables go to stderr then.
     #[arg(long, global = true, value_name = "PATH")]
     json: Option<PathBuf>,
-    /// Write the results as a page to this file: one that needs no other, with the answer, plots and tables.
+    /// Write the results as a page to this file, self-contained, with the answer, plots and tables.
     #[arg(long, global = true, value_name = "PATH")]
     html: Option<PathBuf>,
     /// Replace the files of --json, --html and --svg if there are some.
     #[arg(long, global = true)]
     pub(crate) force: bool,
-    /// Print all metrics: of `all` more than one each, of a workload the details, too. The files have them in any case.
+    /// Print all metrics: of `all` several each, of a workload the details, too. The files have them in any case.
     #[arg(long, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
     /// Exit with code 4 if other work disturbed the measurements. Tables and files are written all the same.
     #[arg(long, global = true)]
     pub(crate) quiet_machine: bool,
-    /// Print what would be measured, and on which targets, without doing so.
+    /// Print the rows and targets to measure, without doing so.
     #[arg(long, global = true)]
     pub(crate) dry_run: bool,
     /// Print no tables.
@@ -168,10 +169,10 @@ pub(crate) struct Options {
     /// Seed of the order of the targets inside a round; random if not given.
     #[arg(long, global = true, value_name = "N", value_parser = whole::<0, { u64::MAX }>)]
     pub(crate) seed: Option<u64>,
-    /// Threads of another process that compute while the targets are measured; none if not given.
+    /// Computing threads of another process while the targets are measured; none if not given.
     #[arg(long, global = true, value_name = "N", value_parser = whole::<0, { limits::MAX_HOGS }>)]
     pub(crate) hogs: Option<u64>,
-    /// Pin the threads of a target and the one that submits, for workloads that measure what goes on between two threads.
+    /// Pin the threads of a target and the submitting thread, for workloads that measure the traffic between two threads.
     #[arg(long, global = true, value_enum)]
     pub(crate) pin: Option<Pin>,
     /// Seconds without progress after which a target is given up, beyond the workload's own pauses.
@@ -181,12 +182,12 @@ pub(crate) struct Options {
     )]
     patience: u64,
     /// A fault to make on purpose, `lost:TARGET`, or `repeated`, `died`, `stuck` or `slow`: how
-    /// the laboratory's tests see that it detects one.
+    /// the laboratory's tests see faults detected.
     #[arg(long, global = true, hide = true, value_parser = injection)]
     inject: Option<(Fault, &'static str)>,
 }
 
-/// The value of `--target` for every target of the family that this program runs.
+/// The value of `--target` for every target of the family run by this program.
 const ALL: &str = "all";
 
 /// Reads a value of `--target`.
@@ -257,7 +258,7 @@ impl Cli {
         Ok(first)
     }
 
-    /// An error if the line has an option for all subcommands that says nothing to this one.
+    /// An error if the line has a general option without a meaning for this subcommand.
     fn takes(&self, command: &Command, matches: &ArgMatches) -> Result<(), Stop> {
         let taken: &[&str] = match &self.what {
             Some(What::List) => &[],
@@ -287,7 +288,7 @@ impl Cli {
         matches!(self.what, Some(What::Check { .. }))
     }
 
-    /// What is printed of the results: of everything there is the answer alone.
+    /// Which results are printed: of a run of everything the answer alone.
     pub(crate) fn shown(&self) -> Shown {
         let detail = match self.what {
             Some(What::Check { .. }) => Detail::None,
@@ -308,13 +309,13 @@ impl Cli {
         }
     }
 
-    /// Threads that compute beside the targets: beside a check one for each CPU, unless the line says so.
+    /// Computing threads beside the targets: beside a check one for each CPU, unless the line says otherwise.
     pub(crate) fn hogs(&self) -> u64 {
         let usual = if self.is_check() { machine::cpus() as u64 } else { 0 };
         self.options.hogs.unwrap_or(usual)
     }
 
-    /// The settings for the rounds of this many rows. Those of a check share its time.
+    /// The settings for the rounds of this many rows. The rows of a check share its time.
     pub(crate) fn rules(&self, rows: usize) -> Rules {
         let rules = self.options.rules();
         match &self.what {
@@ -349,11 +350,11 @@ impl Cli {
             let reason = "--pin is for wake, bucket-brigade and channels only";
             return Err(Stop::Usage(reason.to_owned()));
         }
-        // A value that a sweep names twice is measured once: no result may stand twice in a file.
+        // A value named twice in a sweep is measured once: no result may stand twice in a file.
         let mut known = HashSet::new();
         rows.retain(|row| known.insert(row.sheet.row()));
         rows.iter_mut().for_each(|row| row.targets = self.options.targets(row));
-        // Of several rows, those take part that are for one of the targets; each target has some.
+        // Of several rows, a row takes part if it is for any of the targets; each target has some.
         rows.retain(|row| !row.targets.is_empty());
         Ok(rows)
     }
@@ -369,7 +370,7 @@ fn stop(error: clap::Error) -> Stop {
     printed.map_or_else(Stop::from, |()| Stop::Closed)
 }
 
-/// The error of the command line, without the usage that clap adds in lines of its own.
+/// The error of the command line, without the usage, which clap adds in separate lines.
 fn reason(error: &clap::Error) -> String {
     let text = error.to_string();
     let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
@@ -378,7 +379,7 @@ fn reason(error: &clap::Error) -> String {
 }
 
 impl Options {
-    /// An error unless all targets that are named are some that one of these rows is for.
+    /// An error unless each named target suits one of these rows.
     fn belong_to(&self, rows: &[Row]) -> Result<(), Stop> {
         let mut names: Vec<_> = rows.iter().flat_map(|row| &row.targets).map(|t| t.name).collect();
         let mut known = HashSet::new();

@@ -15,7 +15,7 @@ pub(crate) fn cpu_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
-/// Makes the sleeps of this thread end on time, where the system allows that: Linux adds 50 µs
+/// Makes the sleeps of this thread end on time, where the system allows it: Linux adds 50 µs
 /// otherwise.
 pub(crate) fn sleep_short() {
     // If it is refused, only the sleeps are longer.
@@ -32,7 +32,7 @@ pub(crate) struct Meter {
     wall: Duration,
 }
 
-/// A timed part that has begun.
+/// A begun timed part.
 pub(crate) struct Lap {
     /// When it began, by the wall.
     wall: Instant,
@@ -43,7 +43,7 @@ pub(crate) struct Lap {
 impl Lap {
     /// Begins a timed part.
     pub(crate) fn begin() -> Self {
-        // The wall clock is read last, so that reading the other is not timed.
+        // The wall clock is read last, so reading the other is not timed.
         let cpu = cpu_time();
         Lap { wall: Instant::now(), cpu }
     }
@@ -74,7 +74,7 @@ impl Meter {
     }
 }
 
-/// A point in time that tasks count nanoseconds from, so that an atomic can hold an instant.
+/// The origin from which tasks count nanoseconds, so an atomic can hold an instant.
 #[derive(Clone, Copy)]
 pub(crate) struct Epoch(Instant);
 
@@ -89,7 +89,7 @@ impl Epoch {
         self.0.elapsed().as_nanos() as u64
     }
 
-    /// Waits until it is that many nanoseconds old, asleep until shortly before.
+    /// Waits until it is `due` nanoseconds old, asleep until shortly before.
     pub(crate) fn wait_until(self, due: u64) {
         let left = Duration::from_nanos(due.saturating_sub(self.nanos()));
         if let Some(sleep) = left.checked_sub(AWAKE) {

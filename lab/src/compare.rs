@@ -1,4 +1,4 @@
-//! What has become faster or slower between two result files, beyond the noise of their rounds.
+//! The speed-ups and slow-downs between two result files, beyond the noise of their rounds.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,15 +17,15 @@ use crate::workload::Metric;
 /// Options of `compare`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Compare {
-    /// The old result file and the new one, as `--json` writes them. Further pairs have further rounds.
+    /// The old and the new result file, as `--json` writes them. Further pairs have further rounds.
     #[arg(value_names = ["OLD", "NEW"], num_args = 2.., required = true)]
     files: Vec<PathBuf>,
-    /// Fail if anything is slower by more than this beyond the noise (the whole interval is), or if a target that is no peer has
-    /// failed or is missing.
+    /// Fail if anything is slower by more than this beyond the noise (the whole interval is), or if a target has failed or is
+    /// missing, peers excepted.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_above: Option<f64>,
-    /// Take each file for one round, whose value is the median of its rounds, and compare the main metric of a row and the CPU time
-    /// of its runs alone. Show new / old, above 1 where new is worse.
+    /// Take each file for a single round with the median of its rounds as the value, and compare the main metric of a row and the
+    /// CPU time of the runs alone. Show new / old, above 1 where new is worse.
     #[arg(long, requires = "fail_above")]
     processes: bool,
 }
@@ -37,10 +37,10 @@ pub(crate) fn percent(text: &str) -> Result<f64, String> {
     number.map(|number| number / 100.0).ok_or_else(|| "must be from 0% to 1000%".to_owned())
 }
 
-/// What a value is of: a metric of a target in a row.
+/// The origin of a value: a metric of a target in a row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
-    /// The workload with its options.
+    /// The workload with the options.
     row: String,
     /// The target.
     target: String,
@@ -48,26 +48,26 @@ struct Key {
     metric: Metric,
 }
 
-/// The rounds of a metric, each with the new value and the old one, and what they come to.
+/// The rounds of a metric, each with the new and the old value, and the result of all.
 struct Series {
-    /// What the values are of.
+    /// The origin of the values.
     key: Key,
     /// The values.
     rounds: Vec<(f64, f64)>,
-    /// What they come to, once all rounds are there, if they can be compared.
+    /// The result, once all rounds are there, if they can be compared.
     speedup: Option<Speedup>,
 }
 
-/// Everything that both files of a pair have, in the order of the files.
+/// The values common to both files of a pair, in the order of the files.
 #[derive(Default)]
 struct Comparison {
     /// Each metric.
     all: Vec<Series>,
-    /// Where in that a metric is.
+    /// The index of a metric there.
     index: HashMap<Key, usize>,
-    /// Metrics that one file of a pair has and the other has not.
+    /// Metrics in only one file of a pair.
     alone: usize,
-    /// What the new file of a pair has lost, in words: of targets that are no peers.
+    /// The losses of the new file of a pair, in words, peers excepted.
     lost: Vec<String>,
     /// Whether the machines or their settings differ.
     moved: bool,
@@ -76,7 +76,7 @@ struct Comparison {
 }
 
 impl Compare {
-    /// Prints what differs, or everything; an error if something is worse by more than is allowed.
+    /// Prints the differences, or everything; an error if a value is worse by more than is allowed.
     pub(crate) fn run(&self, is_verbose: bool, is_quiet: bool) -> Result<(), Stop> {
         let bound = self.fail_above.filter(|_| self.processes);
         let mut comparison = Comparison { bound, ..Comparison::default() };
@@ -99,12 +99,12 @@ impl Compare {
     }
 }
 
-/// The lanes of a file, each with its row.
+/// The lanes of a file, each with the row.
 fn lanes(file: &Results) -> impl Iterator<Item = (&Sheet, &Lane)> {
     file.sheets.iter().flat_map(|sheet| sheet.lanes.iter().map(move |lane| (sheet, lane)))
 }
 
-/// All rounds of a file by what they are of, and whether that is a peer's.
+/// All rounds of a file by their origin, and whether it is a peer's.
 fn all(file: &Results) -> Vec<(Key, bool, Vec<f64>)> {
     let of = lanes(file).flat_map(|(sheet, lane)| {
         let (row, target) = (sheet.row(), &lane.name);
@@ -116,7 +116,7 @@ fn all(file: &Results) -> Vec<(Key, bool, Vec<f64>)> {
     of.filter(|(.., rounds)| rounds.iter().any(|value| !value.is_nan())).collect()
 }
 
-/// The same with the file as one round: of each row the main metric, and the CPU time of a run.
+/// The same with the file as a single round: of each row the main metric, and the CPU time of a run.
 fn as_one(file: &Results) -> Vec<(Key, bool, Vec<f64>)> {
     let of = lanes(file).flat_map(|(sheet, lane)| {
         let spent: Vec<_> = lane.spent.iter().map(|spent| spent.usage.cpu()).collect();
@@ -138,12 +138,12 @@ impl Key {
 }
 
 impl Series {
-    /// The verdict, if there is one.
+    /// The verdict, if any.
     fn verdict(&self) -> Option<Verdict> {
         self.speedup.map(|speedup| speedup.verdict)
     }
 
-    /// Its line of the table.
+    /// The line in the table.
     fn line(&self, bound: Option<f64>) -> String {
         let Series { key: Key { target, metric, .. }, rounds, speedup } = self;
         let median = |side: fn(&(f64, f64)) -> f64| {
@@ -161,7 +161,7 @@ impl Series {
 }
 
 impl Comparison {
-    /// Adds the rounds that both files have.
+    /// Adds the rounds common to both files.
     fn add(&mut self, old: &Results, new: &Results) {
         self.moved |= setting(&old.machine) != setting(&new.machine);
         let of = if self.bound.is_some() { as_one } else { all };
@@ -189,7 +189,7 @@ impl Comparison {
         self.lost.extend(failed);
     }
 
-    /// What differs, or everything, in a block for each row.
+    /// The differences, or everything, in a block for each row.
     fn table(&self, is_verbose: bool) -> String {
         let (mut text, mut row) = (String::new(), "");
         let differs = |verdict| matches!(verdict, Some(Verdict::Better | Verdict::Worse));
@@ -207,7 +207,7 @@ impl Comparison {
         text
     }
 
-    /// What it comes to, and what there is to doubt.
+    /// The conclusion, and any doubts.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.bound.is_none() {
@@ -248,7 +248,7 @@ impl Comparison {
     }
 }
 
-/// What must be the same for two files to be comparable.
+/// The settings that two comparable files must share.
 fn setting(machine: &Machine) -> (usize, &str, &str, &str, bool, u64, Option<&str>) {
     let Machine { cpus, cpu_model, kernel, arch, debug, hogs, pin, .. } = machine;
     (*cpus, cpu_model, kernel, arch, *debug, *hogs, pin.as_deref())

@@ -1,5 +1,5 @@
-//! Combines a workload and a target, each with its own type, so that the compiler can inline both:
-//! no task is called through a pointer.
+//! Combines a workload and a target by their types, so the compiler can inline both: no task is
+//! called through a pointer.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::target::{Accept, Entry};
 use crate::work::units_for;
 use crate::workload::{Bench, ForkWorkload, Outcome, PoolWorkload, RuntimeWorkload, Workload};
 
-/// Runs `workload` once on this target of its family, which is started for it.
+/// Runs `workload` once on this target of the family, started for it.
 pub(crate) fn run<W: Workload>(workload: &W, target: &'static Entry, bench: Bench) -> Outcome
 where
     W::Family: Accept<Run<W>>,
@@ -33,7 +33,7 @@ pub(crate) struct Run<W> {
     pub(crate) bench: Bench,
 }
 
-/// Runs the workload by `run`, supervised, and checks that every task ran once.
+/// Runs the workload by `run`, supervised, and checks for lost and repeated tasks.
 pub(crate) fn counted<W: Workload>(
     workload: W,
     bench: Bench,
@@ -45,7 +45,7 @@ pub(crate) fn counted<W: Workload>(
     checked(bench, patience, Box::new(move || run(&workload, &bench)))
 }
 
-/// What of this is the same for all workloads and targets, so that it is compiled once.
+/// The part that is the same for all workloads and targets, compiled once.
 fn checked(
     Bench { tally, fault, .. }: Bench,
     patience: Duration,
@@ -65,7 +65,7 @@ fn checked(
     })
 }
 
-/// Puts this thread and those that are not among `others` where they belong.
+/// Puts this thread, and all threads missing in `others`, on their CPUs.
 fn place(bench: &Bench, others: &Census) -> Result<(), Failure> {
     bench.pin.map_or(Ok(()), |pin| pin.place(others)).map_err(Failure::Refused)
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-/// The results of a run: a value for each metric, in the order of the metrics. One that this system does not tell is not a number.
+/// The results of a run: a value for each metric, in the order of the metrics. A value unknown to this system is NaN.
 pub(crate) type Outcome = Result<Vec<f64>, Failure>;
 
 /// The reason why a run has no number.
@@ -25,17 +25,17 @@ pub(crate) enum Failure {
         /// Tasks that had to run.
         expected: u64,
     },
-    /// Every value that was sent was returned.
+    /// Every sent value was returned.
     Unreceived,
     /// It was aborted, for this reason.
     Told(String),
-    /// The thread that submits panicked.
+    /// The submitting thread panicked.
     Panicked,
-    /// The run was given up by its supervisor, which reports the reason.
+    /// The supervisor gave the run up, and reports the reason.
     Abandoned,
 }
 
-/// Starting the target, or what it needs.
+/// Starting the target, or its requirements.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Failure::Refused(error)

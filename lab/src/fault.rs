@@ -1,11 +1,11 @@
-//! Faults that the laboratory can inject, so that its tests can check that it detects them.
+//! Faults for the laboratory to inject, so its tests can check their detection.
 
 use std::iter;
 use std::ops::Range;
 
 use clap::ValueEnum;
 
-/// What happens to one task of a target.
+/// A fault of one task of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Fault {
     /// Nothing: every task is submitted once.
@@ -24,13 +24,13 @@ pub(crate) enum Fault {
     Slow,
 }
 
-/// Microseconds that a task of a slow target computes: much beside a task that does nothing.
+/// Microseconds computed by a task of a slow target: much beside an empty task.
 pub(crate) const SLOW_US: u64 = 50;
 
 impl Fault {
     /// Each of these tasks, as often as it must be submitted.
     pub(crate) fn tasks(self, tasks: Range<u32>) -> impl Iterator<Item = u32> {
-        // None but the first has a fault: the others are a plain loop, whose price is in what is measured.
+        // None but the first has a fault: the others are a plain loop, whose price is in the measurement.
         let (first, rest) = (tasks.clone().take(1), tasks.skip(1));
         first.flat_map(move |task| iter::repeat_n(task, self.copies(task))).chain(rest)
     }

@@ -1,9 +1,9 @@
-//! Threads of another process that compute while the laboratory measures, to show the targets on a busy
+//! Computing threads of another process while the laboratory measures, to show the targets on a busy
 //! machine.
 //!
-//! The process runs this program again. It reads a pipe that the laboratory holds open and never writes
-//! to. However the laboratory ends (normally, by a signal, or killed), the kernel closes its end of the
-//! pipe, and the process ends when it reads that.
+//! The process runs this program again. It reads a pipe, which the laboratory holds open and never
+//! writes to. However the laboratory ends (normally, by a signal, or killed), the kernel closes the
+//! laboratory's end of the pipe, and the process ends when it reads the end.
 
 use std::hint;
 use std::io;
@@ -37,7 +37,7 @@ impl Hogs {
         }
     }
 
-    /// The number of the process, if there is one.
+    /// The number of the process, if any.
     pub(crate) fn process(&self) -> Option<u32> {
         self.0.as_ref().map(|helper| helper.child.id())
     }

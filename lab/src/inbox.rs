@@ -5,34 +5,34 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::clock::Epoch;
 use crate::tally::Tally;
 
-/// A value: two numbers, so that only the channel itself allocates.
+/// A value: two numbers, so only the channel itself allocates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Value {
-    /// The number of its burst.
+    /// The number of the burst.
     pub(crate) burst: u32,
-    /// Its number in it.
+    /// The number within the burst.
     pub(crate) index: u32,
 }
 
-/// The state that all receiving threads of a run share; leaked, since a value may arrive late.
+/// The state shared by all receiving threads of a run; leaked, since a value may arrive late.
 ///
-/// Receiving a value wakes no thread: it stores the time for the sending thread to read. That one sleeps in
-/// the meantime, and takes no CPU that a receiver needs.
+/// Receiving a value wakes no thread: it stores the time for the sending thread to read. The sending thread
+/// sleeps in the meantime, and takes no CPU from a receiver.
 pub(crate) struct Inbox {
     /// Counts the values.
     tally: &'static Tally,
     /// The origin of the times.
     pub(crate) epoch: Epoch,
-    /// When each value of the current burst arrived, by its number; 0 if it didn't.
+    /// When each value of the current burst arrived, by number; 0 if it didn't.
     times: Box<[AtomicU64]>,
     /// How long a thread is busy after it has received a value.
     busy: Box<dyn Fn() + Send + Sync>,
-    /// The number of values that threads are done with, over all bursts.
+    /// The number of finished values, over all bursts.
     done: AtomicU64,
 }
 
 impl Inbox {
-    /// An inbox for bursts of this many values, each of which keeps its thread busy with `busy`.
+    /// An inbox for bursts of this many values, each of which keeps a thread busy with `busy`.
     pub(crate) fn leak(
         tally: &'static Tally,
         messages: usize,
@@ -50,29 +50,29 @@ impl Inbox {
         // value was sent after the epoch.
         let now = self.epoch.nanos().max(1);
         self.times[value.index as usize].store(now, Ordering::Relaxed);
-        // A thread that sees the value counted also sees its time.
+        // A thread that sees the value counted also sees the time.
         self.tally.ran(value.index, value.burst);
         (self.busy)();
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Records that `value` was returned to the thread that sent it; it is done with then.
+    /// Records the return of `value` to the sending thread; it is finished then.
     pub(crate) fn refuse(&self, value: Value) {
         self.tally.ran(value.index, value.burst);
     }
 
-    /// Forgets the times of the burst before. Only for when all of its values have been received.
+    /// Forgets the times of the burst before. Only after all of the burst's values have been received.
     pub(crate) fn clear(&self) {
-        // Ordering: the channel's own synchronisation publishes this to a thread that receives a value later.
+        // Ordering: the channel's own synchronisation publishes this to the receiver of a later value.
         self.times.iter().for_each(|time| time.store(0, Ordering::Relaxed));
     }
 
-    /// When the values of the burst arrived, those that did, in nanoseconds since the epoch.
+    /// The arrival times of the burst's values so far, in nanoseconds since the epoch.
     pub(crate) fn times(&self) -> impl Iterator<Item = u64> {
         self.times.iter().map(|time| time.load(Ordering::Relaxed)).filter(|&time| time > 0)
     }
 
-    /// The number of values that threads are done with, over all bursts.
+    /// The number of finished values, over all bursts.
     pub(crate) fn done(&self) -> u64 {
         // Nothing else is read because of it, so Relaxed is enough.
         self.done.load(Ordering::Relaxed)

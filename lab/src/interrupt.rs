@@ -19,19 +19,19 @@ use crate::book::SharedBook;
 use crate::report::Reporter;
 use crate::stop::Stop;
 
-/// A shell's exit code for a program that a signal ended is this plus the signal.
+/// A shell's exit code for a program ended by a signal is this plus the signal.
 const SIGNALLED: i32 = 128;
 
-/// The signals that end it.
+/// The signals that end the laboratory.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGXCPU];
 
-/// How long the tables may take: nothing may read them, and the thread that measures may have the output locked.
+/// How long the tables may take: nothing may read them, and the measuring thread may have the output locked.
 const TABLES: Duration = Duration::from_secs(1);
 
 /// Listens from now on.
 pub(crate) fn install(book: SharedBook, reporter: Arc<Reporter>) -> Result<(), Stop> {
     let listen = || -> io::Result<()> {
-        // Before the flags: a signal that came between would set a flag, and end nothing.
+        // Before the flags: a signal in between would set a flag, and end nothing.
         let mut signals = Signals::new(SIGNALS)?;
         let ending = Arc::new(AtomicBool::new(false));
         for signal in SIGNALS {

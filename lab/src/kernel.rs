@@ -1,11 +1,11 @@
-//! The files in which Linux describes itself. Other systems lack them, and some containers lack a part: what is absent is `None`,
-//! never 0.
+//! The files in which Linux describes itself. Other systems lack them, and some containers lack a part: an absent value is
+//! `None`, never 0.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The folder that has `proc` and `sys`: the root of the system, unless a test made it up.
+/// The folder with `proc` and `sys`: the root of the system, or made up by a test.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel(PathBuf);
 
@@ -15,35 +15,35 @@ impl Kernel {
         Kernel(PathBuf::from("/"))
     }
 
-    /// One that a test made up.
+    /// The kernel of a folder made up by a test.
     #[cfg(test)]
     pub(crate) fn at(root: &Path) -> Self {
         Kernel(root.to_owned())
     }
 
-    /// What this file says, without the white space around it.
+    /// The text of this file, without the white space around it.
     pub(crate) fn text(&self, file: &str) -> Option<String> {
         fs::read_to_string(self.0.join(file)).ok().map(|text| text.trim().to_owned())
     }
 
-    /// The value that is all that this file says.
+    /// The value of a file with a single value.
     pub(crate) fn value<T: FromStr>(&self, file: &str) -> Option<T> {
         self.text(file)?.parse().ok()
     }
 
-    /// What the first line called `name` of this file says behind its colon.
+    /// The text behind the colon in the first line of this file called `name`.
     pub(crate) fn field(&self, file: &str, name: &str) -> Option<String> {
         let text = self.text(file)?;
         let line = text.lines().find(|line| line.starts_with(name))?;
         Some(line.split_once(':')?.1.trim().to_owned())
     }
 
-    /// The CPUs that this thread may run on.
+    /// The CPUs on which this thread may run.
     pub(crate) fn allowed(&self) -> Option<Vec<usize>> {
         cpus(&self.field("proc/thread-self/status", "Cpus_allowed_list")?)
     }
 
-    /// The control groups that this process is in, by this controller, each with those above it: version 2 and version 1.
+    /// The control groups of this process, by this controller, each with its ancestors: version 2 and version 1.
     pub(crate) fn groups(&self, controller: &str) -> Vec<Vec<String>> {
         let lines = self.text("proc/self/cgroup").unwrap_or_default();
         let mine = lines.lines().filter_map(|line| {
@@ -66,7 +66,7 @@ impl Kernel {
 /// Where control groups are listed: those of version 2, and a folder for each controller of version 1.
 const GROUPS: &str = "sys/fs/cgroup";
 
-/// The greatest number of CPUs that a list may have: more are a damaged file.
+/// The greatest number of CPUs of a list: more are a damaged file.
 const MOST_CPUS: usize = 1 << 16;
 
 /// The CPUs of a list as the kernel writes it: `0-3,8`.

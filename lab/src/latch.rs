@@ -1,4 +1,4 @@
-//! A countdown: a thread sleeps until the last of many tasks has ended, and gets the time of that
+//! A countdown: a thread sleeps until the last of many tasks has ended, and gets the time of this
 //! end.
 
 use std::array;
@@ -10,34 +10,34 @@ use crate::clock::Epoch;
 use crate::failure::Failure;
 use crate::tally::Tally;
 
-/// Stripes that the arrivals are spread over, so that the countdown is not the bottleneck of the
+/// Stripes over which the arrivals are spread, so the countdown is not the bottleneck of the
 /// run.
 const STRIPES: usize = 16;
 
 /// The longest sleep of the waiter before it checks whether the run was given up.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Arrivals still to come in one stripe, alone on its cache lines.
+/// Arrivals still to come in a stripe, alone on the cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 struct Stripe(AtomicUsize);
 
-/// A countdown that can be armed again; the thread that made it is the one that waits.
+/// A reusable countdown; the thread that made it waits.
 pub(crate) struct Latch {
     /// Arrivals still to come, by index modulo [`STRIPES`].
     stripes: [Stripe; STRIPES],
     /// Stripes with arrivals still to come.
     open: AtomicUsize,
-    /// When the last one arrived, in nanoseconds since the epoch.
+    /// The time of the last arrival, in nanoseconds since the epoch.
     ended: AtomicU64,
     /// The origin of `ended`.
     epoch: Epoch,
-    /// The thread that waits.
+    /// The waiting thread.
     waiter: Thread,
 }
 
 impl Latch {
-    /// A latch that isn't armed, for the current thread to wait on.
+    /// An unarmed latch, for the current thread to wait on.
     pub(crate) fn new(epoch: Epoch) -> Self {
         Latch {
             stripes: array::from_fn(|_| Stripe::default()),
@@ -48,7 +48,7 @@ impl Latch {
         }
     }
 
-    /// Expects the arrivals `0..count`, of which there must be one at least.
+    /// Expects the arrivals `0..count`, at least one.
     pub(crate) fn arm(&self, count: usize) {
         for (index, stripe) in self.stripes.iter().enumerate() {
             let mine = count / STRIPES + usize::from(index < count % STRIPES);
@@ -59,9 +59,9 @@ impl Latch {
         self.open.store(count.min(STRIPES), Ordering::Relaxed);
     }
 
-    /// Notes the arrival `index`; the last one wakes the waiter.
+    /// Notes the arrival `index`; the last arrival wakes the waiter.
     pub(crate) fn arrive(&self, index: u32) {
-        // Ordering: AcqRel chains all arrivals up to the one that ends the wait.
+        // Ordering: AcqRel chains all arrivals up to the last, which ends the wait.
         if self.stripes[index as usize % STRIPES].0.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
@@ -72,7 +72,7 @@ impl Latch {
         }
     }
 
-    /// Sleeps until all have arrived and says when the last one did, in nanoseconds since the epoch.
+    /// Sleeps until all have arrived and returns the time of the last arrival, in nanoseconds since the epoch.
     pub(crate) fn wait(&self, tally: &Tally) -> Result<u64, Failure> {
         loop {
             let ended = self.ended.swap(0, Ordering::Acquire);

@@ -23,17 +23,17 @@ pub(crate) struct Machine {
     pub(crate) kernel: String,
     /// Architecture of this program.
     pub(crate) arch: String,
-    /// The compiler that built it.
+    /// The compiler of the laboratory.
     pub(crate) rustc: String,
-    /// Whether it was built without optimisation, which makes its numbers worthless.
+    /// Whether it was built without optimisation, which makes the numbers worthless.
     pub(crate) debug: bool,
-    /// Its version.
+    /// The version of the laboratory.
     pub(crate) version: String,
     /// When it started, in UTC.
     pub(crate) date: String,
-    /// Threads of another process that compute during the measurements.
+    /// Computing threads of another process during the measurements.
     pub(crate) hogs: u64,
-    /// Where the threads of the runs are, unless the kernel decides that.
+    /// Where the threads of the runs are, unless the kernel decides.
     pub(crate) pin: Option<String>,
     /// The rest, which is only shown, by name.
     #[serde(flatten)]
@@ -41,7 +41,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Describes this machine and its settings.
+    /// Describes this machine and the settings.
     pub(crate) fn read(seed: u64, hogs: u64, pin: Option<Pin>) -> Self {
         let (system, kernel) = (uname(), Kernel::here());
         let words = [system.sysname(), system.release()].map(|word| word.to_string_lossy());
@@ -49,12 +49,12 @@ impl Machine {
         let more = [
             // Which CPUs it may run on, without looking at quotas, where the kernel tells.
             ("affinity", kernel.field("proc/thread-self/status", "Cpus_allowed_list").into()),
-            // Whether x86 says that a hypervisor runs it, which the metal of a cloud does not say either.
+            // Whether x86 reports a hypervisor, which the metal of a cloud does not report either.
             (
                 "virtual",
                 flags.map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")).into(),
             ),
-            // What governs the clock of the first CPU.
+            // The governor of the first CPU's clock.
             ("governor", kernel.text(GOVERNOR).into()),
             // Of the order of the targets.
             ("seed", seed.into()),
@@ -84,7 +84,7 @@ impl Machine {
         }
     }
 
-    /// The machine in a few lines, with all that is known of it if it is to be verbose.
+    /// The machine in a few lines, with all that is known of it if verbose.
     pub(crate) fn describe(&self, is_verbose: bool) -> Vec<String> {
         let Machine { cpus, cpu_model, kernel, arch, rustc, version, date, hogs, .. } = self;
         let is_known = |value: &Value| !value.is_null() && value != "";

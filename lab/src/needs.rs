@@ -1,7 +1,7 @@
-//! The resources that a run needs, and the limit of the machine that is too low for it.
+//! The resources for a run, and the machine's limit that is too low for them.
 //!
-//! A run that meets such a limit in the middle gets an error that names neither the limit nor the
-//! value it should have. So they are read before anything is started. A limit that can't be read is
+//! A run that meets such a limit in the middle gets an error that does not name the limit or the
+//! needed value. So they are read before anything is started. An unreadable limit is
 //! ignored here; a trial start of the threads then finds all others.
 
 use std::sync::{Arc, RwLock, mpsc};
@@ -15,7 +15,7 @@ use signal_hook::flag;
 use crate::kernel::Kernel;
 use crate::stop::Stop;
 
-/// The resources that a run needs beyond those that the process has.
+/// The resources a run needs beyond the process's present ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
     /// Open files.
@@ -27,7 +27,7 @@ pub(crate) struct Needs {
 /// The least stack of the main thread, which reads the command line: `ulimit -s` may give it less.
 const STACK: u64 = 1 << 20;
 
-/// An error if the main thread has so little stack that it would be aborted in the middle of something.
+/// An error if the main thread has too little stack, and would be aborted in the middle of a run.
 pub(crate) fn check_stack() -> Result<(), Stop> {
     let limit = getrlimit(Resource::Stack).current.filter(|&stack| stack < STACK);
     limit.map_or(Ok(()), |stack| {
@@ -38,22 +38,21 @@ pub(crate) fn check_stack() -> Result<(), Stop> {
     })
 }
 
-/// From now on a write beyond `RLIMIT_FSIZE` is an error. Without a handler its signal ends the process, and a temporary file stays.
+/// From now on a write beyond `RLIMIT_FSIZE` is an error. Without a handler the signal ends the process, and a temporary file stays.
 pub(crate) fn heed_file_size() {
-    // Without it the signal does what it does by default.
+    // Without it the signal has its default effect.
     let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
-/// Files that the process has open besides: the standard ones, the signals' and those of an event
-/// loop.
+/// Other open files of the process: the standard files, the signals' and an event loop's.
 const OWN_FILES: u64 = 32;
-/// The same of a run that needs none.
+/// The same for a run without files.
 const FEW_FILES: u64 = 16;
 /// Threads of the laboratory itself: it supervises, submits and listens for signals.
 const OWN_THREADS: u64 = 3;
-/// Memory maps of a thread: its stack, that of its signals, and the guard page below each.
+/// Memory maps of a thread: the stack, the stack for signals, and the guard page below each.
 const MAPS: u64 = 4;
-/// Maps of the program, its libraries and its heaps.
+/// Maps of the program, the libraries and the heaps.
 const OWN_MAPS: u64 = 500;
 
 impl Needs {
@@ -106,7 +105,7 @@ impl Needs {
                     drop(gate.read());
                 };
                 let started = Builder::new().spawn_scoped(scope, wait);
-                // One after the other: a thread that starts with no memory left aborts the process.
+                // In turn: a thread started without any memory left aborts the process.
                 started.map(|_| ups.recv()).err().map(|error| (count, error))
             })
         });
@@ -119,7 +118,7 @@ impl Needs {
     }
 }
 
-/// The threads that the tightest limit of the machine allows, and its name; `user` is that on the threads of the user.
+/// The number of threads under the tightest limit of the machine, and its name; `user` is the limit on the threads of the user.
 fn room(kernel: &Kernel, user: Option<u64>) -> Option<(u64, &'static str)> {
     // The fourth field is `running/all`.
     let load = kernel.text("proc/loadavg").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a result file says, for people: a page, or the tables of the terminal.
+//! A result file for people: a page, or the tables of the terminal.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::report::table::{self, Detail};
 use crate::report::write_line;
 use crate::stop::{Stop, escaped};
 
-/// How the page looks, besides its pictures.
+/// How the page looks, besides the pictures.
 const STYLE: &str = include_str!("page.css");
 
 /// Options of `report`.
@@ -26,7 +26,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Writes the page to its place, or prints the tables if there is none.
+    /// Writes the page to its file, or prints the tables if there is none.
     pub(crate) fn run(&self, outputs: &Outputs, is_verbose: bool) -> Result<(), Stop> {
         let Some(html) = &outputs.html else {
             return write_line(&Results::read(&self.results)?.text(is_verbose));
@@ -39,7 +39,7 @@ impl Report {
 }
 
 impl Results {
-    /// The tables of the terminal: of several workloads one metric each, as there is an answer below them.
+    /// The tables of the terminal: of several workloads a single metric each, as the answer stands below them.
     fn text(&self, is_verbose: bool) -> String {
         let detail = match () {
             () if is_verbose => Detail::Verbose,
@@ -55,7 +55,7 @@ impl Results {
         head.chain(tables).chain(answer).chain(warnings).collect::<String>().trim_end().to_owned()
     }
 
-    /// What there is to doubt about all of it.
+    /// Doubts about all of it.
     fn warnings(&self) -> Vec<String> {
         let partial = "Not complete: something failed or was interrupted.";
         let partial = (!self.complete).then(|| partial.to_owned());
@@ -63,7 +63,7 @@ impl Results {
         partial.into_iter().chain(busy).collect()
     }
 
-    /// The page that shows it.
+    /// The page of the results.
     pub(crate) fn page(&self) -> String {
         let lines = answer::lines(&self.sheets);
         let own = self.sheets.first().map_or("", |sheet| &sheet.own);
@@ -130,7 +130,7 @@ impl Results {
         }
     }
 
-    /// A row: its picture, its tables as the terminal has them, and the command that repeats it.
+    /// A row: the picture, the tables as the terminal has them, and the command to repeat it.
     fn row(&self, sheet: &Sheet) -> Markup {
         let title = sheet.metrics.get(sheet.headline).map(table::title).unwrap_or_default();
         html! {

@@ -1,4 +1,4 @@
-//! A picture of one metric of one row: of each target a bar with its interval, the best first.
+//! A picture of a metric of a row: of each target a bar with an interval, the best first.
 
 use std::error::Error;
 use std::mem;
@@ -17,7 +17,7 @@ const WIDTH: u32 = 720;
 const ROW: u32 = 26;
 const LETTER: u32 = 7;
 
-/// Where the axis ends, over the longest bar: a round that took longer does not make all bars short.
+/// Where the axis ends, over the longest bar: a longer round does not make all bars short.
 const FURTHEST: f64 = 1.3;
 
 /// Bars of brigade, and of other targets.
@@ -59,7 +59,7 @@ fn draw(
     notes: &[String],
 ) -> Result<(), Box<dyn Error>> {
     let most = bars.iter().filter_map(|(lane, _)| lane.median(metric)).fold(0.0, f64::max);
-    // A file may have any number, and a bar no length that is none.
+    // A file may have any number, but a bar needs a length.
     let most = if (1e-30..1e30).contains(&most) { most } else { 1.0 };
     let count = bars.len() as u32;
     let longest = bars.iter().map(|(lane, _)| lane.name.chars().count()).max().unwrap_or_default();

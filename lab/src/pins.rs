@@ -1,4 +1,4 @@
-//! Puts the threads of a run on CPUs, for what depends on where two threads are: a hop between them, and a wake-up.
+//! Puts the threads of a run on CPUs, for values that depend on the places of two threads: a hop between them, and a wake-up.
 
 use std::io;
 
@@ -12,30 +12,30 @@ use crate::census::Census;
 #[cfg(target_os = "linux")]
 use crate::kernel::Kernel;
 
-/// Where the threads of a run are: those of the target, and that which submits.
+/// Where the threads of a run are: the target's threads, and the submitting thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Pin {
-    /// All of them on one CPU.
+    /// All of them on a single CPU.
     One,
-    /// Each on the next CPU, that which submits on the first.
+    /// Each on the next CPU, the submitting thread on the first.
     Apart,
-    /// That which submits on the first CPU, those of the target on the others.
+    /// The submitting thread on the first CPU, the target's on the others.
     Beside,
 }
 
 impl Pin {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub(crate) fn name(self) -> String {
         self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
     }
 
-    /// Puts this thread and those that are not among `others` there. A thread that one of them starts later stays on its CPU.
+    /// Puts this thread, and all threads missing in `others`, there. A thread started later by any of them stays on the starter's CPU.
     #[cfg(target_os = "linux")]
     pub(crate) fn place(self, others: &Census) -> io::Result<()> {
         let allowed = Kernel::here().allowed().filter(|cpus| !cpus.is_empty());
         let allowed = allowed.ok_or(io::ErrorKind::Unsupported)?;
         let new = others.newcomers()?.into_iter().filter_map(Pid::from_raw);
-        // The first is this thread. It stands among the new ones too, unless it was there before.
+        // The first is this thread. It stands among the new threads too, unless it was there before.
         let this = rustix::thread::gettid();
         let threads = [this].into_iter().chain(new.filter(|&thread| thread != this));
         for (thread, next) in threads.zip(0..) {
@@ -63,7 +63,7 @@ impl Pin {
     }
 }
 
-/// Puts this thread, or the one with this number, on this CPU.
+/// Puts this thread, or the thread with this number, on this CPU.
 #[cfg(target_os = "linux")]
 pub(crate) fn put(thread: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
     if cpu >= CpuSet::MAX_CPU {
@@ -88,7 +88,7 @@ pub(crate) mod tests {
     use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
     use std::thread;
 
-    /// Until this is dropped, no other test puts threads on CPUs: those that start meanwhile are of any test.
+    /// Until this is dropped, no other test puts threads on CPUs: threads started meanwhile may belong to any test.
     pub(crate) fn alone() -> MutexGuard<'static, ()> {
         static PLACES: Mutex<()> = Mutex::new(());
         PLACES.lock().unwrap_or_else(PoisonError::into_inner)
@@ -101,7 +101,7 @@ pub(crate) mod tests {
     #[test]
     fn threads_are_on_one_cpu_or_apart() {
         let _alone = alone();
-        // On a thread of its own, as its CPUs are changed.
+        // On a separate thread, as its CPUs are changed.
         let run = |pin: Pin| {
             let (before, census, barrier) =
                 (mine(), Census::take().expect("threads"), Barrier::new(2));
@@ -113,7 +113,7 @@ pub(crate) mod tests {
                 });
                 barrier.wait();
                 let placed = pin.place(&census);
-                // A test that fails must not leave it waiting.
+                // A failing test must not leave it waiting.
                 barrier.wait();
                 placed.expect("placed");
                 (before, mine(), other.join().expect("its CPUs"))

@@ -1,5 +1,5 @@
-//! The command lines that `all` measures, and those that `check` runs. `--full` is the table of the project's goals; `--quick` is
-//! small enough for a first look.
+//! The command lines of `all` and of `check`. `--full` is the table of the project's goals; `--quick` is small enough for a first
+//! look.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -109,7 +109,7 @@ const FULL: &str = "
     server --protocol resp --connections 1,64,512 --pipeline 1,16
 ";
 
-/// Of all workloads runs that are so small that they take milliseconds.
+/// Runs of all workloads, so small that they take milliseconds.
 const CHECK: &str = "
     throughput --messages 500 --amplification 3
     throughput --threads 4 --producers 4 --messages 100 --amplification 0
@@ -153,7 +153,7 @@ const CHECK: &str = "
     server --protocol resp --connections 5 --pipeline 7 --requests 100
 ";
 
-/// What only a build with all features has: of the project's numbers, and to check.
+/// Rows for a build with all features only: of the project's numbers, and to check.
 #[cfg(feature = "full")]
 const WITH_HTTP: [&str; 2] = [
     "
@@ -187,7 +187,7 @@ pub(crate) fn quick() -> Vec<Row> {
     possible(QUICK)
 }
 
-/// The rows of the large one.
+/// The rows of the large plan.
 pub(crate) fn full() -> Vec<Row> {
     possible(&[FULL, WITH_HTTP[0]].concat())
 }
@@ -224,14 +224,14 @@ pub(crate) fn show(rows: &[Row]) -> Result<(), Stop> {
     write_line(&rows.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// The metrics of this workload with their units, if it is one that runs without further options.
+/// The metrics of this workload with their units, if it runs without further options.
 pub(crate) fn metrics(workload: &str) -> Option<String> {
     let row = choices(workload).first()?.as_ref().ok()?.row().ok()?;
     let text = row.sheet.metrics.iter().map(|metric| format!("{} in {}", metric.name, metric.unit));
     Some(text.collect::<Vec<_>>().join(", "))
 }
 
-/// The rows of this plan that can be measured on this system.
+/// The rows of this plan for this system.
 fn possible(plan: &str) -> Vec<Row> {
     rows(plan).into_iter().filter_map(Result::ok).collect()
 }
@@ -243,7 +243,7 @@ fn rows(plan: &str) -> Vec<Result<Row, Stop>> {
     choices.map(|choice| choice.expect("a line is a command line").row()).collect()
 }
 
-/// What this command line chooses: a row for each value of an option.
+/// The choices of this command line: a row for each value of an option.
 fn choices(line: &str) -> Vec<Result<Choice, Error>> {
     let command = Choice::augment_subcommands(Command::new("plan").no_binary_name(true));
     let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();

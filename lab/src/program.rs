@@ -1,4 +1,4 @@
-//! Starts this program again, or one beside it, as another process.
+//! Starts this program again, or a program beside it, as another process.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// A command that starts this program, on Linux even if its file has been replaced since.
+/// A command that starts this program, on Linux even if the file has been replaced since.
 pub(crate) fn this() -> io::Result<Command> {
     if cfg!(target_os = "linux") {
         Ok(Command::new("/proc/self/exe"))
@@ -17,7 +17,7 @@ pub(crate) fn this() -> io::Result<Command> {
     }
 }
 
-/// A command that starts a program that lies beside this one.
+/// A command that starts a program in the same folder.
 pub(crate) fn beside(name: &str) -> io::Result<Command> {
     let program = env::current_exe()?.with_file_name(name);
     // `brigade-lab-rayon`, and `brigade-lab-executors-no-park`.
@@ -36,18 +36,18 @@ pub(crate) fn word(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The reason that a process of the laboratory gave on stderr.
+/// The reason given on stderr by a process of the laboratory.
 pub(crate) fn reason(stderr: &[u8]) -> String {
     let said = String::from_utf8_lossy(stderr);
     said.trim().rsplit("brigade-lab: ").next().unwrap_or_default().to_owned()
 }
 
-/// This program again, with which the laboratory exchanges lines. It ends when this is dropped, and its stdin is closed however the
+/// This program again, with which the laboratory exchanges lines. It ends when this is dropped, and stdin is closed however the
 /// laboratory ends.
 pub(crate) struct Helper {
     /// The process.
     pub(crate) child: Child,
-    /// What it says.
+    /// The helper's output.
     stdout: BufReader<ChildStdout>,
 }
 
@@ -61,13 +61,13 @@ impl Helper {
         Ok(Helper { child, stdout: BufReader::new(stdout) })
     }
 
-    /// Tells it a value. One that has ended says why.
+    /// Tells it a value. A helper that has ended says why.
     pub(crate) fn say(&mut self, value: &impl Serialize) {
         let line = serde_json::to_string(value).unwrap_or_default();
         let _ = self.child.stdin.as_mut().map(|stdin| writeln!(stdin, "{line}"));
     }
 
-    /// The next value that it [tells](tell); none if it has ended.
+    /// The next value it [tells](tell); none if it has ended.
     pub(crate) fn hear<T: DeserializeOwned>(&mut self) -> Option<T> {
         hear(&mut self.stdout).ok()
     }
@@ -82,7 +82,7 @@ impl Helper {
 
 impl Drop for Helper {
     fn drop(&mut self) {
-        // One that has ended is gone already.
+        // A helper that has ended is gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

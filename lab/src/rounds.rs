@@ -22,30 +22,30 @@ use crate::workload::Bench;
 /// When a row ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Until {
-    /// After its rounds.
+    /// After the rounds.
     Rounds,
     /// When the interval of brigade's ratio to the best peer is this narrow, or when there is a verdict; or after this time.
     Known(Option<f64>, Duration),
-    /// After this time, whatever its rounds.
+    /// After this time, whatever the rounds.
     Time(Duration),
 }
 
 /// The settings for the rounds of all rows.
 pub(crate) struct Rules {
-    /// Rounds that count, or the fewest of them.
+    /// Counted rounds, or the fewest of them.
     pub(crate) rounds: u64,
-    /// When a row that has had them ends.
+    /// The end of a row after these rounds.
     pub(crate) until: Until,
-    /// How long to wait for a target that runs nothing.
+    /// How long to wait for an idle target.
     pub(crate) patience: Duration,
-    /// Where the threads are, if that is not left to the kernel.
+    /// Where the threads are, if not left to the kernel.
     pub(crate) pin: Option<Pin>,
     /// The fault to inject, and the name of the target.
     pub(crate) inject: Option<(Fault, &'static str)>,
 }
 
 impl Rules {
-    /// Whether a row that has had this many rounds in this time needs no further one.
+    /// Whether a row after this many rounds in this time needs no further round.
     fn is_enough(&self, rounds: u64, time: Duration, book: &SharedBook) -> bool {
         match self.until {
             Until::Time(all) => time >= all,
@@ -65,9 +65,9 @@ impl Rules {
     }
 }
 
-/// Measures one row in all its rounds; the results are on the book's last sheet.
+/// Measures a row in all rounds; the results are on the book's last sheet.
 ///
-/// A target that fails is out for the rest of the row, and has no number in it.
+/// A failing target is out for the rest of the row, and has no number in it.
 pub(crate) fn measure(
     row: &Row,
     rules: &Rules,

@@ -1,4 +1,4 @@
-//! A workload with its options, whichever it is: a subcommand, a table, and a row of the plans.
+//! Any workload with its options: a subcommand, a table, and a row of the plans.
 
 use crate::apart;
 use crate::dispatch::{self, Run};
@@ -9,15 +9,15 @@ use crate::stop::Stop;
 use crate::target::{Accept, Entry, Family};
 use crate::workload::{Bench, Outcome, Workload};
 
-/// A workload with its options. What a field says, [`Workload`] says.
+/// A workload with its options; [`Workload`] explains the fields.
 pub(crate) struct Row {
-    /// Its sheet, without targets.
+    /// The sheet, without targets.
     pub(crate) sheet: Sheet,
     /// See [`Workload::FURTHER`].
     pub(crate) further: &'static [&'static str],
     /// See [`Workload::PINS`].
     pub(crate) pins: bool,
-    /// The targets that take turns: those of its family that it can be measured on, in the order of the table, or some of these.
+    /// The targets that take turns: the suitable targets of the family, in the order of the table, or some of these.
     pub(crate) targets: Vec<&'static Entry>,
     /// See [`Workload::APART`].
     pub(crate) apart: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Runs once on a fresh target. A command of the user's starts its process itself.
+    /// Runs once on a fresh target. A user's command starts a process itself.
     pub(crate) fn run(&self, target: &'static Entry, bench: Bench) -> Outcome {
         let is_apart = self.apart || target.elsewhere.is_some();
         if !is_apart || self.sheet.is_yours {
@@ -44,9 +44,9 @@ impl Row {
     }
 }
 
-/// What a subcommand reads its options into.
+/// The type of a subcommand's options.
 pub(crate) trait AsRow {
-    /// The row that they stand for, if they go together.
+    /// The row they stand for, if they go together.
     fn row(&self) -> Result<Row, Stop>;
 }
 

@@ -1,4 +1,4 @@
-//! One call of the laboratory from the command line to the last byte of output.
+//! A call of the laboratory from the command line to the last byte of output.
 
 use std::sync::Arc;
 use std::thread;
@@ -25,7 +25,7 @@ use crate::row::Row;
 use crate::stop::Stop;
 use crate::workloads::server::load;
 
-/// Does what the command line asks for.
+/// Carries out the command line.
 pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     let options = &cli.options;
     match &cli.what {
@@ -139,7 +139,7 @@ fn hint(rows: &[Row], has_tables: bool) -> String {
 
 /// How to read the tables.
 const RATIO: &str = "\nA ratio is that of this target's median to the best peer's; ≈: it can't be told apart from that.";
-/// What else there is.
+/// A hint at further output.
 const MORE: &str = "More: `--verbose` has a table for each row, `brigade-lab list` names what there is, and `--features full -- all --full` says more.";
 
 /// A seed from the clock.

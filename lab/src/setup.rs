@@ -21,7 +21,7 @@ pub(crate) fn started<N, T>(start: impl FnOnce(N) -> io::Result<T>, size: N) -> 
         .map_err(Failure::Refused)
 }
 
-/// Starts a thread of a workload. The closure is on the heap, so that a start is compiled once for each result.
+/// Starts a thread of a workload. The closure is on the heap, so a start is compiled once for each result.
 pub(crate) fn on_thread<T: Send + 'static>(
     job: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
@@ -29,18 +29,18 @@ pub(crate) fn on_thread<T: Send + 'static>(
     thread::spawn(job)
 }
 
-/// The message of a panic, if it has one.
+/// The message of a panic, if it is a text.
 pub(crate) fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked").to_owned()
 }
 
-/// Jobs per thread that a fresh pool runs before it is measured.
+/// Jobs per thread in a fresh pool before it is measured.
 const WARM_UP_JOBS: usize = 4;
 /// Time for the threads to start up and to fall asleep.
 pub(crate) const SETTLE: Duration = Duration::from_millis(3);
 
-/// Lets a fresh pool run a few jobs, so that no run measures the start of threads.
+/// Lets a fresh pool run a few jobs, so no run measures the start of threads.
 pub(crate) fn warm(
     pool: &Running<impl Submit, impl Submit>,
     threads: usize,
@@ -62,7 +62,7 @@ pub(crate) fn warm(
     Ok(())
 }
 
-/// Keeps all threads of a runtime busy at once, for those that start with the first task.
+/// Keeps all threads of a runtime busy at once, for runtimes whose threads start with the first task.
 pub(crate) fn occupy<R: Runtime>(runtime: &R, threads: usize) -> io::Result<()> {
     runtime.block_on(async {
         let tasks =
@@ -74,7 +74,7 @@ pub(crate) fn occupy<R: Runtime>(runtime: &R, threads: usize) -> io::Result<()> 
     })
 }
 
-/// Time in which a pool that can't wait for its threads may run repeated tasks.
+/// Time in which a pool without a wait for its threads may run repeated tasks.
 const AFTERMATH: Duration = Duration::from_millis(1);
 
 /// Ends the pool.

@@ -1,8 +1,8 @@
-//! Quantiles and moments of what was measured.
+//! Quantiles and moments of measurements.
 
 use serde::{Deserialize, Serialize};
 
-/// Numbers in JSON, which has `null` for what is not a number: what the system does not tell.
+/// Numbers in JSON, which has `null` for NaN: a value the system does not tell.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(from = "Vec<Option<f64>>")]
 pub(crate) struct Numbers(pub(crate) Vec<f64>);
@@ -13,7 +13,7 @@ impl From<Vec<Option<f64>>> for Numbers {
     }
 }
 
-/// The value at `share` of the way through `sorted`, by nearest rank; a run has one value at least.
+/// The value at `share` of the way through `sorted`, by nearest rank; a run has at least one value.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted[rank.clamp(1, sorted.len()) - 1]
@@ -38,8 +38,7 @@ pub(crate) fn quantiles<const N: usize>(values: Vec<f64>, shares: [f64; N]) -> [
     shares.map(|share| quantile(&sorted, share))
 }
 
-/// The mean of `values`, of which there is at least one, and the standard deviation of a sample, or 0
-/// for a single value.
+/// The mean of `values`, at least one, and the standard deviation of a sample, or 0 for a single value.
 pub(crate) fn moments(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -47,7 +46,7 @@ pub(crate) fn moments(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (count - 1.0).max(1.0)).sqrt())
 }
 
-/// How many of `values` are beyond Tukey's fences: further from the middle half than one and a half times its length (J. W. Tukey,
+/// How many of `values` are beyond Tukey's fences: further from the middle half than 1.5 times its length (J. W. Tukey,
 /// Exploratory Data Analysis, 1977). Less than four values have no fences.
 pub(crate) fn outliers(values: &[f64]) -> usize {
     if values.len() < 4 {

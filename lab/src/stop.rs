@@ -8,13 +8,13 @@ use std::process::ExitCode;
 pub(crate) enum Stop {
     /// The reader of the output has closed it: no failure, and nothing is printed.
     Closed,
-    /// The command line asks for something that does not exist or is not allowed.
+    /// The command line asks for something unknown or forbidden.
     Usage(String),
-    /// This machine can't provide what the command line asks for.
+    /// This machine can't provide the requested resources.
     Refused(String),
-    /// The machine was busy, and `--quiet-machine` says that it must not be.
+    /// The machine was busy, and `--quiet-machine` forbids it.
     Busy(String),
-    /// A target that is no peer lost or repeated a task, or the results could not be written.
+    /// A target other than a peer lost or repeated a task, or the results could not be written.
     Failed(String),
 }
 
@@ -42,19 +42,19 @@ impl Stop {
         }
     }
 
-    /// Says the reason on stderr in one line, as well as stderr allows.
+    /// Says the reason on stderr on a line, as well as stderr allows.
     pub(crate) fn explain(&self) {
         let (reason, hint) = match self {
             Stop::Closed => return,
             Stop::Usage(reason) => (reason, "\ntry `brigade-lab --help`"),
             Stop::Refused(reason) | Stop::Failed(reason) | Stop::Busy(reason) => (reason, ""),
         };
-        // `eprintln!` panics on a closed stderr; in that case nothing can be printed.
+        // `eprintln!` panics on a closed stderr; then nothing can be printed.
         let _ = writeln!(io::stderr(), "brigade-lab: {}{hint}", printable(reason));
     }
 }
 
-/// A failure to write output: a reader that closed it is no failure.
+/// A failure to write output: a closed reader is no failure.
 impl From<io::Error> for Stop {
     fn from(error: io::Error) -> Self {
         match error.kind() {
@@ -67,12 +67,12 @@ impl From<io::Error> for Stop {
 /// The longest reason shown. Arguments are echoed in reasons, and an argument can be 100 KiB.
 const LONGEST_REASON: usize = 1500;
 
-/// `text` in one line without control characters, which a terminal would interpret.
+/// `text` on a single line without control characters, which a terminal would interpret.
 pub(crate) fn printable(text: &str) -> String {
     escaped(&text.chars().take(LONGEST_REASON).collect::<String>()).replace('\n', "\\n")
 }
 
-/// `text` without control characters but the ends of its lines.
+/// `text` without control characters but the ends of lines.
 pub(crate) fn escaped(text: &str) -> String {
     let mut all = String::with_capacity(text.len());
     for character in text.chars() {

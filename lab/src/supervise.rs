@@ -1,6 +1,6 @@
-//! Runs one measurement on a separate thread and gives it up if it makes no progress.
+//! Runs a measurement on a separate thread and gives it up if it makes no progress.
 //!
-//! If a target loses a task, blocks in a submission or hangs in its shutdown, the laboratory
+//! If a target loses a task, blocks in a submission or hangs in the shutdown, the laboratory
 //! continues: the thread is abandoned, and the run has no number.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -22,7 +22,7 @@ pub(crate) fn supervise<R: Send + 'static>(
     let (report, reported) = mpsc::channel();
     thread::Builder::new()
         .name("submitter".to_owned())
-        // A supervisor that gave up doesn't listen any more.
+        // A supervisor doesn't listen any more after it gave up.
         .spawn(move || drop(report.send(run())))
         .map_err(Failure::Refused)?;
     let (mut seen, mut since) = (tally.progress(), Instant::now());

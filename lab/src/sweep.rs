@@ -9,13 +9,13 @@ use crate::limits;
 use crate::stop::Stop;
 use crate::workloads::channels::UNBOUNDED;
 
-/// The command lines that this one stands for: one for each combination of the values of its options, in their order.
+/// The command lines of this sweep: one for each combination of the values of the options, in order.
 pub(crate) fn lines(command: &Command, line: &[OsString]) -> Result<Vec<Vec<OsString>>, Stop> {
     let mut lines: Vec<Vec<OsString>> = vec![Vec::with_capacity(line.len())];
     let (mut workload, mut option, mut is_over) = (None, None, false);
     for word in line {
         let text = word.to_str().unwrap_or_default();
-        // What follows belongs to another program.
+        // The rest belongs to another program.
         is_over |= text == "--";
         let words: Option<Vec<OsString>> = match (option.take(), text.strip_prefix("--")) {
             _ if is_over => None,
@@ -65,7 +65,7 @@ fn find<'a>(command: &'a Command, workload: Option<&'a Command>, name: &str) -> 
     all.into_iter().find(|arg| arg.get_long() == Some(name))
 }
 
-/// The values that this text stands for, if it is a list of values of an option of the workload.
+/// The values in this text, if it is a list for an option of the workload.
 fn values(workload: Option<&Command>, arg: &Arg, text: &str) -> Option<Vec<String>> {
     let is_own = workload?.get_arguments().any(|other| other == arg);
     if !is_own || arg.get_value_delimiter().is_some() {
@@ -90,7 +90,7 @@ mod tests {
     use clap::{Arg, Command, Subcommand};
     use std::ffi::OsString;
 
-    /// The lines that `line` stands for.
+    /// The lines of the sweep `line`.
     fn swept(line: &str) -> Vec<String> {
         let command =
             Command::new("lab").arg(Arg::new("target").long("target").value_delimiter(','));

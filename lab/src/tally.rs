@@ -1,12 +1,11 @@
 //! Counts every task, nearly for free and the same for every target.
 //!
-//! Each worker thread writes a slot of its own with plain loads and stores; the submitting side sums
-//! the slots. Beside the count a slot holds the sum of the tasks' fingerprints, so that a lost task
-//! and a repeated one can't cancel out.
+//! Each worker thread writes a separate slot with plain loads and stores; the submitting side sums
+//! the slots. Beside the count a slot holds the sum of the tasks' fingerprints, so a lost and a
+//! repeated task can't cancel out.
 //!
-//! Rejected: one shared counter (it would be the most contended atomic of the whole run, and hide
-//! every difference between targets); a counter that each task carries (a target that repeats a task
-//! would go unnoticed).
+//! Rejected: a shared counter (it would be the most contended atomic of the whole run, and hide every
+//! difference between targets); a counter carried by each task (the repetition of a task would go unnoticed).
 
 use std::cell::Cell;
 use std::ptr;
@@ -18,7 +17,7 @@ use std::time::Duration;
 use crate::failure::Failure;
 use crate::work::grind;
 
-/// One thread's part of the count, alone on its cache lines.
+/// One thread's part of the count, alone on the cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 struct Slot {
@@ -30,8 +29,7 @@ struct Slot {
     units: AtomicU64,
 }
 
-/// Tasks, by their number and the sum of their fingerprints: those a run must have run at its end, or
-/// those that did run.
+/// Tasks, by their number and the sum of their fingerprints: the tasks expected by the end of a run, or the tasks run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     /// How many.
@@ -41,18 +39,18 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// The task that [`Tally::ran`] records as this one.
+    /// The task as recorded by [`Tally::ran`].
     pub(crate) fn one(message: u32, step: u32) -> Self {
         Sum { tasks: 1, prints: scramble(message.into()).wrapping_mul(scramble(step.into())) }
     }
 
-    /// One task for each of `messages` × `steps`.
+    /// A task for each of `messages` × `steps`.
     pub(crate) fn grid(messages: u64, steps: u64) -> Self {
         // A fingerprint is a product, so the sum over the grid is the product of the sums.
         Sum { tasks: messages * steps, prints: prints(messages).wrapping_mul(prints(steps)) }
     }
 
-    /// The tasks of one message with this many steps.
+    /// The tasks of a message with this many steps.
     pub(crate) fn chain(message: u32, steps: u64) -> Self {
         Sum { tasks: steps, prints: scramble(message.into()).wrapping_mul(prints(steps)) }
     }
@@ -62,7 +60,7 @@ impl Sum {
         Sum { tasks: self.tasks * count, prints: self.prints.wrapping_mul(count) }
     }
 
-    /// Adds one task with this fingerprint.
+    /// Adds a task with this fingerprint.
     #[inline]
     pub(crate) fn note(&mut self, print: u64) {
         self.tasks += 1;
@@ -76,7 +74,7 @@ impl Sum {
     }
 }
 
-/// One task for each of these fingerprints.
+/// A task for each of these fingerprints.
 impl FromIterator<u64> for Sum {
     fn from_iter<I: IntoIterator<Item = u64>>(prints: I) -> Self {
         let mut sum = Sum::default();
@@ -90,19 +88,19 @@ fn prints(count: u64) -> u64 {
     (0..count).map(scramble).fold(0, u64::wrapping_add)
 }
 
-/// Spreads `number` over all 64 bits; odd, so that a product of two loses nothing.
+/// Spreads `number` over all 64 bits; odd, so a product of two loses nothing.
 #[inline]
 pub(crate) fn scramble(number: u64) -> u64 {
     let mixed = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ (mixed >> 29)) | 1
 }
 
-/// The count of one run.
+/// The count of a run.
 #[derive(Default)]
 pub(crate) struct Tally {
-    /// Slots of all threads that ran a task of this run.
+    /// Slots of all threads with a task of this run.
     slots: Mutex<Vec<&'static Slot>>,
-    /// What must have run at the end.
+    /// The tasks expected by the end.
     expected: Mutex<Sum>,
     /// Steps of the laboratory's own between the tasks, which may take long.
     steps: AtomicU64,
@@ -116,7 +114,7 @@ pub(crate) struct Tally {
 
 thread_local! {
     /// The slot this thread writes, and the run it belongs to. Without a destructor and with a
-    /// constant start value, so that reaching it is one load.
+    /// constant start value, so reaching it is a single load.
     static MINE: Cell<Option<(&'static Tally, &'static Slot)>> = const { Cell::new(None) };
 }
 
@@ -127,19 +125,19 @@ static SPARE: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
 const PAUSE: Duration = Duration::from_micros(50);
 
 impl Tally {
-    /// A tally for one run. Leaked, since a task that a target runs late, after the run has failed,
-    /// must still be able to access it; it is a few words.
+    /// A tally for a run. Leaked, since a late task, after the failure of the run, must still be
+    /// able to access it; it is a few words.
     pub(crate) fn leak() -> &'static Self {
         Box::leak(Box::default())
     }
 
-    /// Records that the task with this identity ran, on this thread.
+    /// Records a run of the task with this identity, on this thread.
     #[inline]
     pub(crate) fn ran(&'static self, message: u32, step: u32) {
         self.add(Sum::one(message, step));
     }
 
-    /// Records that these tasks ran, on this thread.
+    /// Records a run of these tasks, on this thread.
     #[inline]
     pub(crate) fn add(&'static self, sum: Sum) {
         let slot = match MINE.get() {
@@ -168,7 +166,7 @@ impl Tally {
         slot
     }
 
-    /// The tasks that ran, over all slots.
+    /// The tasks run, over all slots.
     fn sum(&self) -> Sum {
         lock(&self.slots).iter().fold(Sum::default(), |sum, slot| {
             let tasks = slot.ran.load(Ordering::Acquire);
@@ -176,28 +174,28 @@ impl Tally {
         })
     }
 
-    /// The sum of the fingerprints of the tasks that have run so far.
+    /// The sum of the fingerprints of the tasks run so far.
     pub(crate) fn prints(&self) -> u64 {
         self.sum().prints
     }
 
-    /// Expects these tasks too. In a run of a given time, some of them are known only at its end.
+    /// Expects these tasks too. In a run of a given time, some of them are known only at the end.
     pub(crate) fn expect(&self, sum: Sum) {
         let mut expected = lock(&self.expected);
         *expected = expected.plus(sum);
     }
 
-    /// The tasks that must have run at the end, as far as they are known.
+    /// The tasks expected by the end, as far as known.
     pub(crate) fn expected(&self) -> Sum {
         *lock(&self.expected)
     }
 
-    /// Tasks that have run so far.
+    /// Tasks run so far.
     pub(crate) fn count(&self) -> u64 {
         self.sum().tasks
     }
 
-    /// Notes how many single values are behind a set of percentiles. One thread has all sets of a run.
+    /// Notes how many single values are behind a set of percentiles. A single thread has all sets of a run.
     pub(crate) fn note_values(&self, count: u64) {
         let fewest = match self.values() {
             0 => count,
@@ -216,7 +214,7 @@ impl Tally {
         self.steps.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What changes as long as the run goes on.
+    /// A value that changes as long as the run goes on.
     pub(crate) fn progress(&self) -> (u64, u64) {
         (self.count(), self.steps.load(Ordering::Relaxed))
     }
@@ -230,7 +228,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Lets each task of threads that have counted none yet do this much work first.
+    /// Lets each task on a thread without a count do this much work first.
     pub(crate) fn slow_down(&self, units: u64) {
         self.units.store(units, Ordering::Relaxed);
     }
@@ -240,12 +238,12 @@ impl Tally {
         self.abandoned.store(true, Ordering::Relaxed);
     }
 
-    /// An error if the run was given up: each wait must check that before it continues.
+    /// An error if the run was given up: each wait must check it before it continues.
     pub(crate) fn go_on(&self) -> Result<(), Failure> {
         if self.abandoned.load(Ordering::Relaxed) { Err(Failure::Abandoned) } else { Ok(()) }
     }
 
-    /// Compares the tasks that ran with those that had to run, exactly.
+    /// Compares the tasks run with the expected tasks, exactly.
     pub(crate) fn check(&self, expected: Sum) -> Result<(), Failure> {
         let ran = self.sum();
         if ran == expected {
@@ -254,14 +252,14 @@ impl Tally {
         Err(Failure::Miscounted { ran: ran.tasks, expected: expected.tasks })
     }
 
-    /// Releases the slots for later runs. Only for a run that was checked, and whose target is shut
-    /// down: a late task must not write into another run's slot.
+    /// Releases the slots for later runs. Only after the check of the run, and the shutdown of its
+    /// target: a late task must not write into another run's slot.
     pub(crate) fn retire(&self) {
         lock(&SPARE).append(&mut lock(&self.slots));
     }
 }
 
-/// Locks `mutex`; no panic can leave its content half-changed.
+/// Locks `mutex`; no panic can leave the content half-changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -271,7 +269,7 @@ mod tests {
     use super::{Sum, Tally};
     use std::thread;
 
-    /// Runs these tasks, each on one of two threads, and says whether they pass for a 2 × 4 grid.
+    /// Runs these tasks, each on either of two threads, and returns whether they pass for a 2 × 4 grid.
     fn passes(tasks: &[(u32, u32)]) -> bool {
         let tally = Tally::leak();
         thread::scope(|scope| {

@@ -1,16 +1,16 @@
-//! The system's account of this process: context switches, page faults, and where its CPU time went.
+//! The system's account of this process: context switches, page faults, and where the CPU time went.
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use serde::{Deserialize, Serialize};
 
-/// What all threads of this process have used so far, those that have ended too.
+/// The use of all threads of this process so far, ended threads included.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct Usage {
-    /// Context switches of threads that gave up their CPU: they waited.
+    /// Context switches of threads when they gave up a CPU, to wait.
     pub(crate) voluntary: f64,
-    /// Context switches of threads that lost their CPU to another.
+    /// Context switches of threads when they lost a CPU to another.
     pub(crate) involuntary: f64,
     /// Page faults, with and without a read from a disk.
     pub(crate) faults: f64,
@@ -18,7 +18,7 @@ pub(crate) struct Usage {
     pub(crate) user: f64,
     /// Seconds of CPU time in the kernel.
     pub(crate) system: f64,
-    /// The most bytes that were in memory at a time.
+    /// The most resident bytes at a time.
     #[serde(skip)]
     pub(crate) peak: f64,
 }
@@ -29,18 +29,18 @@ impl Usage {
         Usage::of(UsageWho::RUSAGE_SELF)
     }
 
-    /// The same with that of all processes that this one has started and waited for.
+    /// The same, including all processes started and awaited by this process.
     pub(crate) fn of_all() -> Self {
         Usage::now().plus(Usage::of_children(), 1.0)
     }
 
-    /// The same for the children of this process that have ended, and for theirs. The peak is that of the largest of them, and no less
-    /// than what this process had when it started it.
+    /// The same for the ended children of this process, and for theirs. The peak is the largest child's, and no less than this
+    /// process's memory at the child's start.
     pub(crate) fn of_children() -> Self {
         Usage::of(UsageWho::RUSAGE_CHILDREN)
     }
 
-    /// Reads that of these.
+    /// Reads the use of these.
     fn of(whom: UsageWho) -> Self {
         // Apple's systems count bytes, and others kilobytes.
         let unit = if cfg!(target_vendor = "apple") { 1.0 } else { 1024.0 };
@@ -56,7 +56,7 @@ impl Usage {
         getrusage(whom).map_or_else(|_| Usage::default(), read)
     }
 
-    /// What has been used since this was read.
+    /// The use since this was read.
     pub(crate) fn since(self) -> Self {
         Usage::now().plus(self, -1.0)
     }
@@ -85,16 +85,16 @@ impl Usage {
     }
 }
 
-/// What one run takes in all: from before its target starts until after that has ended, beside what the workload itself measures.
+/// The total cost of a run: from before the target starts until after it has ended, beside the workload's own measurement.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct Spent {
     /// Seconds.
     pub(crate) wall: f64,
-    /// What this process used, and those that it started for the run.
+    /// The use of this process, and of the processes started for the run.
     #[serde(flatten)]
     pub(crate) usage: Usage,
-    /// How many single values are behind its percentiles, if it has some.
+    /// How many single values are behind the percentiles, if any.
     pub(crate) count: u64,
 }
 

@@ -1,13 +1,13 @@
 //! Work that takes CPU time and nothing else.
 //!
 //! It is counted in units of arithmetic, not in elapsed time: a loop that looks at the clock would
-//! count the time its thread was preempted as work done, and so hide two workers on one CPU.
+//! count time under preemption as work done, and so hide two workers on one CPU.
 
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Does `units` units of arithmetic, each of which needs the one before.
+/// Does `units` units of arithmetic, each dependent on the former.
 #[inline]
 pub(crate) fn grind(units: u64) {
     let mut value = units;
@@ -18,7 +18,7 @@ pub(crate) fn grind(units: u64) {
 
 /// Units in one calibration run: about 0.2 ms, well below a scheduler's time slice.
 const CALIBRATION_UNITS: u64 = 100_000;
-/// Calibration runs, of which the fastest counts: nothing disturbed that one.
+/// Calibration runs. The fastest counts: it was disturbed least.
 const CALIBRATION_RUNS: usize = 50;
 
 /// How many units take `micros` microseconds on an undisturbed CPU, measured once per process.

@@ -1,4 +1,4 @@
-//! The traits of workloads: the results of a run, its needs, and for each family how it runs on a target.
+//! The traits of workloads: the results of a run, its needs, and for each family the run on a target.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -23,18 +23,18 @@ use crate::target::pool::{Running, Submit};
 use crate::target::runtime::Runtime;
 use crate::target::{Entry, Family};
 
-/// Which of two values of a metric is the better one.
+/// Which of two values of a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Direction {
-    /// The higher one.
+    /// The higher.
     Higher,
-    /// The lower one.
+    /// The lower.
     Lower,
 }
 
 impl Direction {
-    /// Which of two values comes first: the better one.
+    /// Which of two values comes first: the better.
     pub(crate) fn order(self, one: f64, other: f64) -> Ordering {
         match self {
             Direction::Higher => other.total_cmp(&one),
@@ -43,12 +43,12 @@ impl Direction {
     }
 }
 
-/// One number that a run of a workload yields.
+/// A number yielded by a run of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 pub(crate) struct Metric {
-    /// Its name.
+    /// The name.
     pub(crate) name: Cow<'static, str>,
-    /// Its unit.
+    /// The unit.
     pub(crate) unit: Cow<'static, str>,
     /// Which way is better.
     pub(crate) direction: Direction,
@@ -83,12 +83,12 @@ impl Metric {
         Metric::new(name, unit, Direction::Lower, true)
     }
 
-    /// The CPU time beside the wall time. Every workload has it as its last metric.
+    /// The CPU time beside the wall time. Every workload has it as the last metric.
     pub(crate) const CPU: Self = Metric::less("cpu", "CPU s/s");
 }
 
-/// The metrics of a workload by their units, and the CPU time behind them. Before a unit is what is better, `more` or `less`, or
-/// `detail`: less, and only with `--verbose`.
+/// The metrics of a workload by their units, and the CPU time behind them. Before a unit stands the better direction, `more` or
+/// `less`, or `detail`: less, and only with `--verbose`.
 macro_rules! metrics {
     ($($way:ident $unit:literal: $($name:literal)+;)+) => {
         &[
@@ -101,7 +101,7 @@ macro_rules! metrics {
 pub(crate) use metrics;
 
 impl Metric {
-    /// Which percentile it is, if it is one: 99.9 is that of `late-p99.9`.
+    /// Which percentile it is, if any: 99.9 for `late-p99.9`.
     fn percentile(&self) -> Option<f64> {
         self.name.rsplit('-').next()?.strip_prefix('p')?.parse().ok()
     }
@@ -111,7 +111,7 @@ impl Metric {
         self.percentile().is_some() || self.name.rsplit('-').next() == Some("max")
     }
 
-    /// The share of the values that is beyond this metric, if it is a percentile near an end.
+    /// The share of the values beyond this metric, if it is a percentile near an end.
     pub(crate) fn tail(&self) -> Option<f64> {
         let percent = self.percentile()?;
         let beyond = percent.min(100.0 - percent) / 100.0;
@@ -119,19 +119,19 @@ impl Metric {
     }
 }
 
-/// The share of the values that is beyond a percentile near an end. A median, or a quartile, is no such.
+/// The share of the values beyond a percentile near an end. A median, or a quartile, is no such percentile.
 const TAIL: f64 = 0.1001;
 
-/// What a workload stands for, in words.
+/// The meaning of a workload, in words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meaning {
-    /// What is done, as the beginning of a sentence.
+    /// The action, as the beginning of a sentence.
     pub(crate) done: &'static str,
     /// A sentence: which programs look like it.
     pub(crate) like: &'static str,
-    /// Which of its metrics is compared if only one is.
+    /// The metric to compare if there is to be a single one.
     pub(crate) headline: usize,
-    /// What the others are compared with: a target, or the first of several whose names begin so.
+    /// The target that the others are compared with, by name, or the first of several by the beginning of a name.
     pub(crate) own: &'static str,
     /// Whether it is the user's own: each target is compared, and the failure of any fails the run.
     pub(crate) is_yours: bool,
@@ -143,7 +143,7 @@ impl Meaning {
         Meaning { done, like, headline: 0, own: "brigade", is_yours: false }
     }
 
-    /// The same for a program of the user's, of which this target is compared with each other one.
+    /// The same for a user's program: this target is compared with each of the others.
     pub(crate) const fn yours(self, own: &'static str) -> Self {
         Meaning { own, is_yours: true, ..self }
     }
@@ -157,7 +157,7 @@ impl Meaning {
 /// The options of a run by name, in the order in which they are shown.
 pub(crate) type Params = serde_json::Map<String, Value>;
 
-/// The fields of `options`, without those that are not given.
+/// The fields of `options`, without absent options.
 pub(crate) fn fields(options: &impl Serialize) -> Params {
     let Ok(Value::Object(fields)) = serde_json::to_value(options) else {
         unreachable!("options are a struct of numbers and words")
@@ -167,7 +167,7 @@ pub(crate) fn fields(options: &impl Serialize) -> Params {
 
 /// Options as the words of a command line.
 pub(crate) fn words(params: &Params) -> Vec<String> {
-    // One with several values is given several times.
+    // An option with several values is given several times.
     let values = |value: &Value| match value {
         Value::Array(values) => values.iter().map(word).collect(),
         value => vec![word(value)],
@@ -178,7 +178,7 @@ pub(crate) fn words(params: &Params) -> Vec<String> {
     given.collect()
 }
 
-/// The same as one line, each word [`quoted`].
+/// The same as a line, each word [`quoted`].
 pub(crate) fn line(params: &Params) -> String {
     words(params).iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
@@ -194,14 +194,14 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// The other inputs of a run, besides its target and its options.
+/// The other inputs of a run, besides the target and the options.
 #[derive(Clone, Copy)]
 pub(crate) struct Bench {
     /// The fault to inject.
     pub(crate) fault: Fault,
-    /// How long to wait for a target that runs nothing.
+    /// How long to wait for an idle target.
     pub(crate) patience: Duration,
-    /// Where the threads are, if that is not left to the kernel.
+    /// Where the threads are, if not left to the kernel.
     pub(crate) pin: Option<Pin>,
     /// Counts the tasks and the single values.
     pub(crate) tally: &'static Tally,
@@ -221,33 +221,33 @@ impl Bench {
     }
 }
 
-/// A workload, generic over its targets.
+/// A workload, generic over the targets.
 pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
-    /// Its name in the tables and on the command line.
+    /// The name in the tables and on the command line.
     const NAME: &'static str;
 
-    /// What it does, as the beginning of a sentence.
+    /// The action, as the beginning of a sentence.
     const DONE: &'static str;
 
     /// A sentence: which programs look like it.
     const LIKE: &'static str;
 
-    /// The family of its targets.
+    /// The family of the targets.
     type Family: Family;
 
-    /// Names of further targets that take part even if none is named.
+    /// Names of further targets, which take part even if none is named.
     const FURTHER: &'static [&'static str] = &[];
 
-    /// Whether its threads can be pinned: it measures what goes on between two of them.
+    /// Whether the threads can be pinned: it measures the traffic between two of them.
     const PINS: bool = false;
 
-    /// Whether a run has a process of its own.
+    /// Whether a run has a separate process.
     const APART: bool = false;
 
     /// The metrics of a run, [`Metric::CPU`] last.
     const METRICS: &'static [Metric];
 
-    /// What it stands for with these options.
+    /// The meaning with these options.
     fn meaning(&self) -> Meaning {
         Meaning::new(Self::DONE, Self::LIKE)
     }
@@ -267,27 +267,27 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
         Ok(())
     }
 
-    /// Whether it can be measured on this target of its family.
+    /// Whether it can be measured on this target of the family.
     fn is_for(&self, _target: &Entry) -> bool {
         true
     }
 
-    /// The number of threads that the target is started with: the option of that name.
+    /// The number of threads with which the target is started: the option of the same name.
     fn threads(&self) -> usize {
         self.params().get("threads").and_then(Value::as_u64).unwrap_or_default() as usize
     }
 
-    /// Threads of the workload itself, without the one that runs it.
+    /// Threads of the workload itself, without the running thread.
     fn further_threads(&self) -> usize {
         0
     }
 
-    /// Tasks at a time, for a target that needs a thread for each.
+    /// Tasks at a time, for a target with a thread for each.
     fn tasks(&self) -> u64 {
         0
     }
 
-    /// Files that a run has open at a time.
+    /// Open files of a run at a time.
     fn files(&self) -> u64 {
         0
     }
@@ -298,8 +298,7 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
         Needs { files: self.files(), threads: threads + self.further_threads() as u64 }
     }
 
-    /// The tasks that a run must run, or the items that must be popped from a queue, as far as they are
-    /// known before it.
+    /// The expected tasks of a run, or the items to be popped from a queue, as far as known before.
     fn expected(&self) -> Sum;
 
     /// The longest time in which no task of a run can end.
@@ -312,7 +311,7 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
         None
     }
 
-    /// Runs once on a target that is not started as others are; `None` if this is not such a target.
+    /// Runs once on a target with a start of another kind; `None` on other targets.
     fn instead(&self, _target: &'static Entry, _bench: Bench) -> Option<Outcome> {
         None
     }
@@ -324,9 +323,9 @@ pub(crate) trait PoolWorkload: Workload {
     fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome;
 }
 
-/// A workload for pools that fork and join. It starts them itself: the memory of their threads is part of a run.
+/// A workload for fork-join pools. It starts them itself: the memory of their threads is part of a run.
 pub(crate) trait ForkWorkload: Workload {
-    /// Runs once, on a pool that `start` starts.
+    /// Runs once, on the pool of `start`.
     fn run<F: ForkJoin>(&self, start: fork::Start<F>, bench: &Bench) -> Outcome;
 
     /// The same on a pool whose tasks may not borrow.
@@ -335,7 +334,7 @@ pub(crate) trait ForkWorkload: Workload {
     }
 }
 
-/// A workload for runtimes of futures, and for threads that do the same.
+/// A workload for runtimes of futures, and for threads as a runtime.
 pub(crate) trait RuntimeWorkload: Workload {
     /// Runs once.
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome;

@@ -1,7 +1,7 @@
-//! Code that must not compile: sending values that are not `Send`, a second sender, a receiver that two threads use.
+//! Code that must not compile: sending values that are not `Send`, a second sender, a receiver used by two threads.
 //!
-//! Only examples, run as documentation tests. Each failing one is next to one that differs from it in one name and compiles,
-//! so that it fails for the intended reason.
+//! Only examples, run as documentation tests. Each failing example stands next to a compiling example that differs from it
+//! in a name, so it fails for the intended reason.
 
 /// Sender and receiver are `Send` if the values are, and so is the sender `Sync`.
 ///

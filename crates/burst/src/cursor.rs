@@ -1,4 +1,4 @@
-//! Whose turn it is, for receivers that are served in turns.
+//! Whose turn it is, for receivers served in turns.
 
 use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::{CachePadded, ParkerGroup};
@@ -9,7 +9,7 @@ const SEATS: usize = ParkerGroup::SEATS as usize;
 /// The seat from which the next search begins, counted over all groups.
 ///
 /// A hint: a claim decides which thread gets a seat, so threads that search at once from the same position get two seats.
-/// On a cache line of its own, as every value that is handed over moves it.
+/// On a separate cache line, as every handed-over value moves it.
 #[derive(Debug, Default)]
 pub(crate) struct Cursor(CachePadded<AtomicUsize>);
 
@@ -21,7 +21,7 @@ impl Cursor {
         (position / SEATS, (position % SEATS) as u32)
     }
 
-    /// Continues behind the seat that has been served.
+    /// Continues behind the served seat.
     pub(crate) fn move_behind(&self, group: usize, seat: u32) {
         // Ordering: Relaxed: a hint.
         self.0.store(group * SEATS + seat as usize + 1, Ordering::Relaxed);

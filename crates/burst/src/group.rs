@@ -12,15 +12,15 @@ use crate::state::{GroupState, Withdrawal};
 /// The number of seats of a group.
 const SEATS: u32 = ParkerGroup::SEATS;
 
-/// The seats that one system call reaches. A seat is the number of a receiver in its group.
+/// The seats reached by one system call. A seat is the number of a receiver in its group.
 pub(crate) struct Group<T> {
     /// Which receivers wait, and for which a wake is pending.
     state: CachePadded<GroupState>,
-    /// What blocks the receivers.
+    /// The means of blocking the receivers.
     parkers: CachePadded<ParkerGroup>,
-    /// A bit for each seat that has a receiver.
+    /// A bit for each seat with a receiver.
     taken: AtomicU32,
-    /// Where values are handed over, by seat; each on its own cache lines, as each has another thread.
+    /// Where values are handed over, by seat; each on separate cache lines, as each has another thread.
     slots: Box<[CachePadded<Slot<T>>]>,
     /// The next group, appended when all seats are taken, freed with the channel.
     pub(crate) next: OnceLock<Arc<Group<T>>>,
@@ -51,7 +51,7 @@ impl<T> Group<T> {
 
     /// Releases a seat, which must be neither offered nor claimed.
     pub(crate) fn release_seat(&self, seat: u32) {
-        // A left-over token would end the next receiver's first park early. One that comes later does.
+        // A left-over token would end the next receiver's first park early. A token that comes later does.
         self.parkers.try_take(seat);
         // Ordering: Release pairs with the Acquire in `take_seat`.
         self.taken.fetch_and(!(1 << seat), Ordering::Release);
@@ -59,7 +59,7 @@ impl<T> Group<T> {
 
     /// Hands a value to a waiting receiver, whose wake is then pending; returns its seat.
     ///
-    /// To one that is awake if there is one, and of these to the one with the lowest seat.
+    /// An awake receiver is preferred, and of these the receiver with the lowest seat.
     #[inline]
     pub(crate) fn dispatch(&self, value: T) -> Result<u32, T> {
         self.dispatch_to(value, |waiting| Some(awake_first(waiting, self.parkers.asleep())))
@@ -70,7 +70,7 @@ impl<T> Group<T> {
         self.dispatch_to(value, |waiting| lowest_from(waiting, from))
     }
 
-    /// Hands a value to the waiting receiver that `choose` names, given the mask of the waiting ones.
+    /// Hands a value to the waiting receiver named by `choose`, which gets the mask of the waiting seats.
     #[inline]
     fn dispatch_to(&self, value: T, choose: impl Fn(u32) -> Option<u32>) -> Result<u32, T> {
         let Some(seat) = self.state.claim(choose) else {
@@ -92,7 +92,7 @@ impl<T> Group<T> {
         }
     }
 
-    /// Wakes one receiver if its wake is pending.
+    /// Wakes a receiver if its wake is pending.
     pub(crate) fn wake_seat(&self, seat: u32) {
         if self.state.take_pending_of(seat) {
             self.parkers.unpark(1 << seat);
@@ -109,16 +109,16 @@ impl<T> Group<T> {
         self.state.offer(seat);
     }
 
-    /// Takes the value that has been handed to the seat.
+    /// Takes the value handed to the seat.
     #[inline]
     pub(crate) fn receive(&self, seat: u32) -> Option<T> {
         let value = self.slot(seat).take()?;
-        // The receiver is awake, so no wake is needed any more. If one is just happening, the next park ends early, once.
+        // The receiver is awake, so no wake is needed any more. If a wake is just happening, the next park ends early, once.
         self.state.take_pending_of(seat);
         Some(value)
     }
 
-    /// Takes the value that has been handed to the offered seat; waits for it if a sender has claimed the seat.
+    /// Takes the value handed to the offered seat; waits for it if a sender has claimed the seat.
     #[inline]
     pub(crate) fn receive_if_claimed(&self, seat: u32) -> Option<T> {
         match self.receive(seat) {
@@ -127,8 +127,8 @@ impl<T> Group<T> {
         }
     }
 
-    /// Takes the value that has been handed to the offered seat, if it has been woken for; waits for it if it is just
-    /// being handed over. A function of its own, so that the usual delivery has none of its code.
+    /// Takes the value handed to the offered seat, if it has been woken for; waits for it if it is just being handed
+    /// over. A separate function, so the usual delivery has none of this code.
     #[inline(never)]
     pub(crate) fn receive_woken(&self, seat: u32) -> Option<T> {
         self.state.is_woken(seat).then(|| self.await_value(seat))
@@ -149,7 +149,7 @@ impl<T> Group<T> {
 
     /// Waits for the value of a claimed seat.
     ///
-    /// That takes a few instructions of the sender, or as long as it is preempted there.
+    /// The wait takes a few instructions of the sender, or as long as it is preempted there.
     fn await_value(&self, seat: u32) -> T {
         let mut round = 0;
         loop {
@@ -161,7 +161,7 @@ impl<T> Group<T> {
         }
     }
 
-    /// Returns what blocks the receivers.
+    /// Returns the means of blocking the receivers.
     pub(crate) fn parkers(&self) -> &ParkerGroup {
         &self.parkers
     }
@@ -176,14 +176,14 @@ impl<T> Group<T> {
     }
 }
 
-/// Returns the lowest of the waiting seats that are awake, or the lowest one if none is.
+/// Returns the lowest of the awake waiting seats, or the lowest waiting seat if none is awake.
 #[inline]
 fn awake_first(waiting: u32, asleep: u32) -> u32 {
     let awake = waiting & !asleep;
     if awake != 0 { awake } else { waiting }.trailing_zeros()
 }
 
-/// Returns the lowest of the waiting seats that is not below `from`, which must be a seat.
+/// Returns the lowest waiting seat from `from` on, which must be a seat.
 fn lowest_from(waiting: u32, from: u32) -> Option<u32> {
     let waiting = waiting & (u32::MAX << from);
     (waiting != 0).then(|| waiting.trailing_zeros())
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(lowest_from(u32::MAX, 31), Some(31));
     }
 
-    /// Returns a group with a seat that has been handed a value.
+    /// Returns a group with a value handed to a seat.
     fn dispatched() -> (Group<u32>, u32) {
         let group = Group::new();
         let seat = group.take_seat().unwrap();

@@ -1,8 +1,8 @@
-//! Hands values to waiting threads, or returns them, and wakes all of these threads with one system call.
+//! Hands values to waiting threads, or returns them, and wakes all of these threads with a single system call.
 //!
 //! For programs that are idle most of the time and then have several things to do at once, with low latency. A [`Sender`]
 //! hands a value to a waiting [`Receiver`], or returns it: values are never queued. [`Sender::wake`] then wakes the receivers
-//! that have been handed a value, with one system call for 32 of them, and no others.
+//! of these values, with a system call for 32 of them, and no others.
 //!
 //! ```
 //! let (sender, mut first) = brigade_burst::channel();
@@ -22,12 +22,12 @@
 //!
 //! It is not a queue: when all receivers are busy, values are returned at once. It starts no threads.
 //!
-//! - *Exactly once.* A value goes to one receiver, or is returned to the sender.
+//! - *Exactly once.* A value goes to a single receiver, or is returned to the sender.
 //! - *Its own wake is enough.* A value handed over before [`wake`](Sender::wake) is received after it, whichever other
 //!   threads wake.
 //! - *Spurious wake-ups are not errors.* After a signal or an early return of the system call a receiver looks again.
-//! - *No value is lost at the end.* Values that were handed over are delivered before a receiver returns [`Disconnected`].
-//!   The value of a dropped receiver goes to another waiting one, or back to the sender ([`Sender::take_back`]).
+//! - *No value is lost at the end.* Handed-over values are delivered before a receiver returns [`Disconnected`]. The value
+//!   of a dropped receiver goes to another waiting receiver, or back to the sender ([`Sender::take_back`]).
 //!
 //! `mem::forget` of a receiver leaks its seat and the value there.
 //!
@@ -65,9 +65,9 @@ pub use policy::{Delivery, Turns};
 pub use receiver::Receiver;
 pub use sender::{Leftover, Sender};
 
-/// Creates a channel with one receiver; [`Sender::new_receiver`] creates more.
+/// Creates a channel with a single receiver; [`Sender::new_receiver`] creates more.
 ///
-/// [`Sender::new`] creates one without receivers, and [`Sender::with`] one that serves its receivers in turns.
+/// [`Sender::new`] creates a channel without receivers, and [`Sender::with`] a channel with other turns or another delivery.
 ///
 /// ```
 /// let (sender, mut receiver) = brigade_burst::channel();

@@ -21,18 +21,18 @@
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Turns {
-    /// One that is awake, if there is one, and of these the one with the lowest seat: its thread ran last, and its cache is
-    /// warm. The default.
+    /// An awake receiver, if there is one, and of these the receiver with the lowest seat: its thread ran last, and the
+    /// cache is warm. The default.
     #[default]
     AwakeFirst,
-    /// The next one after the receiver that was served last, in the order of their seats: that of their creation, where a
-    /// new receiver has the seat of a dropped one if there is any.
+    /// The next after the receiver served last, in the order of their seats: the order of creation, where a new receiver
+    /// has the seat of a dropped receiver if there is any.
     ///
-    /// Exact as long as one thread at a time hands values over. Threads that do so at once may serve receivers out of turn.
+    /// Exact as long as one thread at a time hands values over. Concurrent senders may serve receivers out of turn.
     RoundRobin,
 }
 
-/// When a receiver may receive a value that has been handed to it.
+/// When a receiver may receive a value handed to it.
 ///
 /// ```
 /// use brigade_burst::{Delivery, Sender, TryRecvError, Turns};
@@ -49,13 +49,13 @@ pub enum Turns {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Delivery {
-    /// At once: a receiver that is awake need not wait for the wake. The default.
+    /// At once: an awake receiver need not wait for the wake. The default.
     #[default]
     AtOnce,
-    /// After the next [`Sender::wake`](crate::Sender::wake), also by a receiver that is awake, so that all values of a burst
-    /// are received after the last one was handed over. What happens before the wake happens before the value is received.
+    /// After the next [`Sender::wake`](crate::Sender::wake), also by an awake receiver: all values of a burst are received
+    /// after the last was handed over. What happens before the wake happens before the value is received.
     ///
-    /// Dropping the sender counts as a wake. A value that a receiver returns from [`withdraw`](crate::Receiver::withdraw), or
-    /// leaves behind when it is dropped, does not wait for one.
+    /// Dropping the sender counts as a wake. A value returned from [`withdraw`](crate::Receiver::withdraw), or left behind by
+    /// a dropped receiver, does not wait for a wake.
     OnWake,
 }

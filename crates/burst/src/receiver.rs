@@ -14,19 +14,19 @@ use crate::policy::Delivery;
 use crate::shared::Shared;
 use crate::state::Withdrawal;
 
-/// Waits for values that a [`Sender`](crate::Sender) hands over.
+/// Waits for values from a [`Sender`](crate::Sender).
 ///
-/// It can be handed one value at a time, and only while it waits: inside [`recv`](Self::recv) or
+/// It can be handed a single value at a time, and only while it waits: inside [`recv`](Self::recv) or
 /// [`recv_timeout`](Self::recv_timeout), or after a [`try_recv`](Self::try_recv) that found nothing, until it has a value.
 ///
-/// A receiver that is dropped with an unreceived value hands it to another waiting receiver, and wakes that one. If there
-/// is none, the sender can [take it back](crate::Sender::take_back).
+/// A receiver that is dropped with an unreceived value hands it to another waiting receiver, and wakes the other. If
+/// there is none, the sender can [take it back](crate::Sender::take_back).
 pub struct Receiver<T> {
-    /// Its group. Dropped before the channel, whose drop frees the chain.
+    /// The receiver's group. Dropped before the channel, whose drop frees the chain.
     group: Arc<Group<T>>,
     /// The channel.
     shared: Arc<Shared<T>>,
-    /// Its seat in the group.
+    /// The receiver's seat in the group.
     seat: u32,
     /// Whether the seat has been offered, and no value received or withdrawn since.
     offered: bool,
@@ -71,11 +71,11 @@ impl<T> Receiver<T> {
     /// assert!(sender.dispatch(1).is_err(), "it does not wait any more");
     /// ```
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        // A time that `Instant` can't represent counts as no deadline.
+        // A time beyond the range of `Instant` counts as no deadline.
         self.wait(time::now().checked_add(timeout))
     }
 
-    /// Returns a value if there is one; otherwise begins to wait for one, without blocking.
+    /// Returns a value, if any; otherwise begins to wait for a value, without blocking.
     ///
     /// From then on a value may be handed over, and the next call of any kind returns it. A thread that does not call again
     /// for a while should [`withdraw`](Self::withdraw), as a value would be delayed until it does.
@@ -103,7 +103,7 @@ impl<T> Receiver<T> {
         Err(TryRecvError::Empty)
     }
 
-    /// Stops waiting; returns a value that was handed over before, whether or not it has been woken for.
+    /// Stops waiting; returns a value handed over before, whether or not it has been woken for.
     ///
     /// Only useful after a [`try_recv`](Self::try_recv) that found nothing.
     ///
@@ -150,7 +150,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Takes the value that has been handed over, if it may be received now: as `at_once` does if that need not be woken for.
+    /// Takes the handed-over value, if it may be received now: by `at_once` if no wake is needed.
     fn receive(&mut self, at_once: impl FnOnce(&Group<T>, u32) -> Option<T>) -> Option<T> {
         let value = match self.shared.delivery() {
             Delivery::AtOnce => at_once(&self.group, self.seat),
@@ -175,7 +175,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Returns a value after the sender was dropped: one that was just handed over, or an undelivered one.
+    /// Returns a value after the sender was dropped: a value just handed over, or an undelivered value.
     fn last_value(&mut self) -> Option<T> {
         self.withdraw().or_else(|| self.shared.pop_undelivered())
     }

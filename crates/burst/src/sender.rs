@@ -12,7 +12,7 @@ use crate::shared::Shared;
 /// The values that [`dispatch_all`](Sender::dispatch_all) and [`burst`](Sender::burst) could not hand over: the rejected
 /// value, then the rest of the iterator.
 ///
-/// The rest is lazy: the iterator is advanced only by this one.
+/// The rest is lazy: the iterator is advanced only by this iterator.
 ///
 /// ```
 /// let (sender, mut receiver) = brigade_burst::channel();
@@ -25,12 +25,11 @@ pub type Leftover<I> = Chain<option::IntoIter<<I as Iterator>::Item>, Fuse<I>>;
 
 /// Hands values to waiting receivers, or returns them.
 ///
-/// A channel has one sender; several threads may share it by reference. Dropping it delivers the values that were handed
-/// over, then disconnects the receivers.
+/// A channel has a single sender; several threads may share it by reference. Dropping it delivers the handed-over
+/// values, then disconnects the receivers.
 ///
-/// A value that was handed over stays in its receiver's slot until [`wake`](Self::wake). A receiver that is awake may take it
-/// before, unless the channel's [delivery](Delivery) is another. If threads share a sender, a wake by one also wakes the
-/// receivers of values that other threads handed over.
+/// A handed-over value stays in the receiver's slot until [`wake`](Self::wake). An awake receiver may take it before, unless the
+/// channel has another [delivery](Delivery). If threads share a sender, a wake also wakes the receivers of other threads' values.
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
@@ -65,7 +64,7 @@ impl<T> Sender<T> {
         Self::with(Turns::default(), Delivery::default())
     }
 
-    /// Creates a channel without receivers, with other [turns](Turns) or another [delivery](Delivery) than the usual ones.
+    /// Creates a channel without receivers, with other [turns](Turns) or another [delivery](Delivery) than usual.
     ///
     /// ```
     /// use brigade_burst::{Delivery, Sender, Turns};
@@ -85,7 +84,7 @@ impl<T> Sender<T> {
         Self { shared: Arc::new(Shared::new(turns, delivery)) }
     }
 
-    /// Creates another receiver, which reuses the seat of a dropped one if there is any.
+    /// Creates another receiver, which reuses the seat of a dropped receiver if there is any.
     ///
     /// ```
     /// let (sender, first) = brigade_burst::channel::<u32>();
@@ -99,7 +98,7 @@ impl<T> Sender<T> {
 
     /// Hands a value to a waiting receiver, without waking it.
     ///
-    /// Prefers a receiver that is awake, because it has just begun to wait or calls [`try_recv`](Receiver::try_recv), to a sleeping one,
+    /// Prefers an awake receiver, which has just begun to wait or calls [`try_recv`](Receiver::try_recv), to a sleeping receiver,
     /// unless receivers are served [in turns](Turns). Never blocks and makes no system call.
     ///
     /// # Errors
@@ -123,8 +122,8 @@ impl<T> Sender<T> {
 
     /// Hands the values of an iterator to as many receivers as wait, without waking them.
     ///
-    /// Returns what could not be handed over: the rejected value and the rest of the iterator, which is not advanced. No seat
-    /// is claimed while the iterator runs: it may panic, be slow, or use this sender itself.
+    /// Returns the values it could not hand over: the rejected value and the rest of the iterator, which is not advanced. No
+    /// seat is claimed while the iterator runs: it may panic, be slow, or use this sender itself.
     ///
     /// ```
     /// let (sender, mut receiver) = brigade_burst::channel();
@@ -142,11 +141,11 @@ impl<T> Sender<T> {
         rejected.into_iter().chain(values)
     }
 
-    /// Wakes the receivers that have been handed a value; returns how many of them were asleep.
+    /// Wakes the receivers of handed-over values; returns how many of them were asleep.
     ///
-    /// Makes one system call for each group of 32 receivers in which such a receiver is asleep, and none for the others.
-    /// Other receivers are not woken. The [README](https://docs.rs/crate/brigade-burst) explains why it is not one call for all of
-    /// them, and what one costs.
+    /// Makes a system call for each group of 32 receivers in which such a receiver is asleep, and none for the others. Other
+    /// receivers are not woken. The [README](https://docs.rs/crate/brigade-burst) explains why it is not a single call for all of
+    /// them, and the cost of a call.
     ///
     /// ```
     /// let (sender, mut receiver) = brigade_burst::channel();
@@ -162,7 +161,7 @@ impl<T> Sender<T> {
 
     /// Hands the values of an iterator to as many receivers as wait, and wakes those.
     ///
-    /// The same as [`dispatch_all`](Self::dispatch_all) and [`wake`](Self::wake). If the iterator panics, the values that it
+    /// The same as [`dispatch_all`](Self::dispatch_all) and [`wake`](Self::wake). If the iterator panics, the values
     /// yielded before have been handed over, and their receivers are woken.
     ///
     /// ```
@@ -187,7 +186,7 @@ impl<T> Sender<T> {
         self.shared.groups().map(|group| group.waiting()).sum()
     }
 
-    /// Takes back the unreceived values of receivers that were dropped, also by a panic, while no other receiver waited.
+    /// Takes back the unreceived values of receivers dropped, also by a panic, while no other receiver waited.
     ///
     /// Values that are not taken back when the sender is dropped go to the receivers before these are disconnected.
     ///

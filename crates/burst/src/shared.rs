@@ -1,4 +1,4 @@
-//! What sender and receivers share: the chain of groups, and the values that dropped receivers left.
+//! The state shared by sender and receivers: the chain of groups, and the values left by dropped receivers.
 
 use std::iter;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::cursor::Cursor;
 use crate::group::Group;
 use crate::policy::{Delivery, Turns};
 
-/// One channel.
+/// A channel.
 pub(crate) struct Shared<T> {
     /// The first group of the chain.
     first: Arc<Group<T>>,
@@ -20,7 +20,7 @@ pub(crate) struct Shared<T> {
     delivery: Delivery,
     /// Whether the sender has been dropped.
     closed: AtomicBool,
-    /// Values whose receivers were dropped while no other one waited. Only moved under the lock, never dropped.
+    /// Values whose receivers were dropped while no other receiver waited. Only moved under the lock, never dropped.
     undelivered: Mutex<Vec<T>>,
     /// Whose turn it is; unused if receivers are not served in turns.
     cursor: Cursor,
@@ -67,7 +67,7 @@ impl<T> Shared<T> {
         &self.first
     }
 
-    /// Hands a value to the waiting receiver that the turns name, whose wake is then pending; returns its seat, and its group
+    /// Hands a value to the waiting receiver named by the turns, whose wake is then pending; returns its seat, and the group
     /// in `from`.
     #[inline]
     pub(crate) fn dispatch<'a>(&'a self, from: &mut &'a Group<T>, value: T) -> Result<u32, T> {
@@ -77,8 +77,8 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Searches from that group on, then all groups: with hundreds of receivers a burst need not begin at the first group
-    /// for each value.
+    /// Searches from the group `from` on, then all groups: with hundreds of receivers a burst need not begin at the first
+    /// group for each value.
     #[inline]
     fn dispatch_awake_first<'a>(&'a self, from: &mut &'a Group<T>, mut value: T) -> Result<u32, T> {
         let behind = iter::successors(Some(*from), |group| group.next.get().map(|next| &**next));
@@ -94,7 +94,7 @@ impl<T> Shared<T> {
         Err(value)
     }
 
-    /// Searches from the cursor on, then all groups. A function of its own, so that channels without turns have none of its code.
+    /// Searches from the cursor on, then all groups. A separate function, so channels without turns have none of this code.
     #[inline(never)]
     fn dispatch_in_turn<'a>(&'a self, found: &mut &'a Group<T>, mut value: T) -> Result<u32, T> {
         let (first, seat) = self.cursor.position();
@@ -150,7 +150,7 @@ impl<T> Shared<T> {
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // One after the other: a long chain must not need a large stack. Receivers drop their group before this.
+        // In a loop: a long chain must not need a large stack. Receivers drop their group before this.
         let first = Arc::get_mut(&mut self.first);
         let mut next = first.and_then(|first| first.next.take());
         while let Some(group) = next {

@@ -1,4 +1,4 @@
-//! A slot for one value that goes from one thread to another.
+//! A slot for a value on the way between two threads.
 //!
 //! The states, and their transitions:
 //!
@@ -30,11 +30,11 @@ const FILLING: u8 = 1;
 const FULL: u8 = 2;
 const TAKING: u8 = 3;
 
-/// Holds a value on its way from one thread to another, or none.
+/// Holds a value on the way between two threads, or none.
 ///
-/// Never blocks. A value that it holds is dropped with it.
+/// Never blocks. A value in it is dropped with it.
 pub(crate) struct Slot<T> {
-    /// One of the four states.
+    /// The state: any of the four.
     state: AtomicU8,
     /// The value (Claim rule).
     value: UnsafeCell<MaybeUninit<T>>,
@@ -55,7 +55,7 @@ impl<T> Slot<T> {
 
     /// Puts a value in.
     ///
-    /// What happened before this call happens before the value is taken.
+    /// Everything before this call happens before the value is taken.
     ///
     /// # Errors
     /// The value, if the slot is not empty or another thread is using it.
@@ -100,7 +100,7 @@ impl<T> Slot<T> {
         Some(value)
     }
 
-    /// Returns whether the slot holds a value. A hint: another thread may take it before this one does.
+    /// Returns whether the slot holds a value. A hint: another thread may take it first.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         // Ordering: Relaxed: a hint.

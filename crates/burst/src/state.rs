@@ -1,12 +1,12 @@
 //! The state of a group: which receivers wait, and for which a wake is pending.
 //!
-//! One atomic with two bits for each seat, so that a claim moves a seat from one to the other in one step.
+//! A single atomic with two bits for each seat, so a claim moves a seat from one bit to the other in one step.
 //!
 //! - `waiting`: the receiver may be handed a value. The receiver sets it. Clearing it takes the seat: either the receiver
 //!   withdraws, or a sender claims the seat and must put a value into its slot at once.
 //! - `pending`: a value is in the slot, or about to be, and its wake is pending. Set by the claim, so before the value can
-//!   be seen. Cleared by the thread that wakes the receiver, or by the receiver if it finds the value first. Never set
-//!   together with `waiting`, nor on a seat without a receiver.
+//!   be seen. Cleared by the waking thread, or by the receiver if it finds the value first. Never set together with
+//!   `waiting`, nor on a seat without a receiver.
 
 use brigade_sync::ParkerGroup;
 use brigade_sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ const PENDING: u32 = 32;
 #[derive(Debug, Default)]
 pub(crate) struct GroupState(AtomicU64);
 
-/// What a receiver that withdraws finds.
+/// The findings of a withdrawing receiver.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Withdrawal {
@@ -52,13 +52,13 @@ impl GroupState {
 
     /// Returns whether the seat, which must have been offered, has been claimed and then woken.
     ///
-    /// What happened before that wake happens before this.
+    /// Everything before the wake happens before the return.
     pub(crate) fn is_woken(&self, seat: u32) -> bool {
-        // Ordering: Acquire pairs with the Release of the thread that has taken the pending wake.
+        // Ordering: Acquire pairs with the Release of the taker of the pending wake.
         self.0.load(Ordering::Acquire) & (waiting(seat) | pending(seat)) == 0
     }
 
-    /// Claims the waiting seat that `choose` names, given the mask of the waiting ones, which is not 0.
+    /// Claims the waiting seat named by `choose`, which gets the mask of the waiting seats; the mask is not 0.
     ///
     /// The caller must put a value into the slot at once. Its wake is pending then, for a later `take_pending`.
     /// `choose` is called again if the seats have changed before the claim.
@@ -84,7 +84,7 @@ impl GroupState {
     #[inline]
     #[must_use = "no other thread will wake these seats"]
     pub(crate) fn take_pending(&self) -> u32 {
-        // Ordering: Relaxed: the caller sees its own claims; those of other threads may be missed.
+        // Ordering: Relaxed: the caller sees its own claims; claims of other threads may be missed.
         if self.0.load(Ordering::Relaxed) >> PENDING == 0 {
             return 0;
         }
@@ -92,7 +92,7 @@ impl GroupState {
         (self.0.fetch_and(u64::from(u32::MAX), Ordering::Release) >> PENDING) as u32
     }
 
-    /// Takes the pending wake of one seat; `true` if there was one.
+    /// Takes the pending wake of a seat; `true` if there was a wake.
     ///
     /// Then the caller must wake the receiver, or is the receiver and has its value.
     #[inline]

@@ -13,7 +13,7 @@ pub type Job = Box<dyn FnOnce() + Send>;
 /// References, boxes and reference counts of executors are executors. [`ExecutorExt`] has the methods to call.
 ///
 /// # Implementing
-/// A job that was accepted must be run once, or dropped if the executor is discarded. It may panic, and may call the executor.
+/// An accepted job must be run once, or dropped if the executor is discarded. It may panic, and may call the executor.
 /// `accept` may run the job itself.
 pub trait Executor {
     /// Accepts a job.
@@ -22,7 +22,7 @@ pub trait Executor {
     /// Returns the job if the executor does not accept it.
     fn accept(&self, job: Job) -> Result<(), Job>;
 
-    /// The same for a closure that is not boxed yet. An executor that need not box it overrides this.
+    /// The same for an unboxed closure. An executor that need not box it overrides this.
     ///
     /// # Errors
     /// As for [`accept`](Self::accept).
@@ -35,7 +35,7 @@ pub trait Executor {
     }
 }
 
-/// What every [`Executor`] can do, a `dyn Executor` included.
+/// The methods of every [`Executor`], a `dyn Executor` included.
 pub trait ExecutorExt: Executor {
     /// Runs a closure on the executor.
     ///

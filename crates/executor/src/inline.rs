@@ -8,10 +8,10 @@ use crate::executor::{Executor, Job};
 
 /// Runs jobs on the calling thread, before [`execute`](crate::ExecutorExt::execute) returns.
 ///
-/// For tests, for programs with one thread, and where a library wants an executor and there is nothing to gain from one.
+/// For tests, for programs with one thread, and where a library asks for an executor but would gain nothing from threads.
 ///
-/// A job that is submitted by a job runs after that one has ended, and `execute` returns at once in this case: jobs never nest,
-/// however many of them submit others. They run in the order in which they were submitted, on each thread by itself.
+/// A job submitted by a job runs after the submitting job has ended, and `execute` returns at once in this case: jobs never
+/// nest, however many of them submit others. They run in the order in which they were submitted, on each thread by itself.
 ///
 /// # Panics
 /// If a job panics, the others run all the same, and the outermost `execute` resumes the first panic after the last of them.
@@ -38,9 +38,9 @@ use crate::executor::{Executor, Job};
 pub struct Inline;
 
 thread_local! {
-    /// What the jobs of this thread have submitted.
+    /// The jobs submitted by jobs of this thread.
     static QUEUE: RefCell<VecDeque<Job>> = const { RefCell::new(VecDeque::new()) };
-    /// Whether this thread runs a job. It has no destructor, so that it can be read while the thread ends.
+    /// Whether this thread runs a job. It has no destructor, so it can be read while the thread ends.
     static RUNS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -68,10 +68,10 @@ impl Executor for Inline {
     }
 }
 
-/// Room that the queue of a thread keeps, in jobs.
+/// Room kept by the queue of a thread, in jobs.
 const KEPT: usize = 64;
 
-/// Runs a job, and then those that it has submitted, and so on.
+/// Runs a job, then the jobs it has submitted, and so on.
 fn run(job: impl FnOnce()) {
     RUNS.set(true);
     let mut first = panic::catch_unwind(AssertUnwindSafe(job)).err();
@@ -85,7 +85,7 @@ fn run(job: impl FnOnce()) {
             }
         }
     }
-    // What a burst of jobs has made it grow to is given back.
+    // The growth by a burst of jobs is given back.
     let _ = QUEUE.try_with(|queue| queue.borrow_mut().shrink_to(KEPT));
     RUNS.set(false);
     if let Some(panic) = first {

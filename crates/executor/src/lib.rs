@@ -1,7 +1,7 @@
 //! Traits for libraries that run closures and futures on an executor of their caller's.
 //!
-//! A library takes `impl Executor` or `&dyn Executor`, and its caller passes a pool of `brigade`, [`Inline`], or a type of its
-//! own. [`ExecutorExt`] has the methods for closures of any type.
+//! A library takes `impl Executor` or `&dyn Executor`, and its caller passes a pool of `brigade`, [`Inline`], or another type.
+//! [`ExecutorExt`] has the methods for closures of any type.
 //!
 //! ```
 //! use brigade_executor::{Executor, ExecutorExt, Inline};

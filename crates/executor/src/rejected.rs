@@ -1,9 +1,9 @@
-//! The error of what is not accepted.
+//! The error of an unaccepted job or future.
 
 use std::error::Error;
 use std::fmt;
 
-/// A job or a future that an executor has not accepted: it is full, closed, or the wrong one for the calling thread.
+/// A job or a future not accepted by an executor, which is full, closed, or wrong for the calling thread.
 ///
 /// # Examples
 /// ```
@@ -28,12 +28,12 @@ use std::fmt;
 pub struct Rejected<J>(J);
 
 impl<J> Rejected<J> {
-    /// Wraps what was not accepted.
+    /// Wraps the job or future.
     pub fn new(job: J) -> Self {
         Self(job)
     }
 
-    /// Returns what was not accepted.
+    /// Returns the job or future.
     pub fn into_inner(self) -> J {
         self.0
     }

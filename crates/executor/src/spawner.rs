@@ -10,13 +10,13 @@ use crate::rejected::Rejected;
 /// A future to poll.
 pub type BoxFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A future to poll on the thread that made it.
+/// A future to poll on the thread of its creation.
 pub type LocalBoxFuture = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Polls futures to their end.
 ///
 /// # Implementing
-/// A future that was accepted must be polled until it ends, or dropped if the executor is discarded. `accept_future` must not
+/// An accepted future must be polled until it ends, or dropped if the executor is discarded. `accept_future` must not
 /// poll it: it may be called by a future.
 pub trait Spawner {
     /// Accepts a future.
@@ -26,7 +26,7 @@ pub trait Spawner {
     fn accept_future(&self, future: BoxFuture) -> Result<(), BoxFuture>;
 }
 
-/// What every [`Spawner`] can do, a `dyn Spawner` included.
+/// The methods of every [`Spawner`], a `dyn Spawner` included.
 pub trait SpawnerExt: Spawner {
     /// Spawns a future.
     ///
@@ -65,12 +65,12 @@ pub trait LocalSpawner {
     fn accept_local(&self, future: LocalBoxFuture) -> Result<(), LocalBoxFuture>;
 }
 
-/// What every [`LocalSpawner`] can do, a `dyn LocalSpawner` included.
+/// The methods of every [`LocalSpawner`], a `dyn LocalSpawner` included.
 pub trait LocalSpawnerExt: LocalSpawner {
     /// Spawns a future on this thread.
     ///
     /// # Panics
-    /// If the executor does not accept it, because this thread is not one of its threads, for example.
+    /// If the executor does not accept it, because this thread is not the executor's, for example.
     /// [`try_spawn_local`](Self::try_spawn_local) returns it instead.
     #[track_caller]
     fn spawn_local<F: Future<Output = ()> + 'static>(&self, future: F) {

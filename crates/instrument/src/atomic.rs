@@ -21,7 +21,7 @@ fn then_step<R>(result: R) -> R {
     result
 }
 
-/// Defines a wrapper of one of these types, with the methods that every atomic type has.
+/// Defines a wrapper of one of these types, with the methods common to all atomic types.
 macro_rules! atomic {
     ($(#[$doc:meta])* $name:ident $(<$parameter:ident>)?, $value:ty) => {
         $(#[$doc])*
@@ -90,7 +90,8 @@ macro_rules! atomic {
                 then_step(self.0.compare_exchange_weak(current, new, success, failure))
             }
 
-            /// Stores what `next` returns for the value, until no other thread changes that in between; returns the previous value.
+            /// Stores the result of `next` for the value, again until no other thread changes the value in between; returns the
+            /// previous value.
             ///
             /// # Errors
             /// The value, if `next` returned `None` for it.
@@ -102,7 +103,7 @@ macro_rules! atomic {
                 failure: Ordering,
                 mut next: impl FnMut($value) -> Option<$value>,
             ) -> Result<$value, $value> {
-                // Not the one of `core`: there is a step after the load and after each exchange.
+                // Not `core`'s method: there is a step after the load and after each exchange.
                 let mut current = self.load(failure);
                 while let Some(new) = next(current) {
                     match self.compare_exchange_weak(current, new, success, failure) {
@@ -122,11 +123,11 @@ macro_rules! atomic {
     };
 }
 
-/// Defines an integer type, with its arithmetic.
+/// Defines an integer type, with arithmetic.
 macro_rules! integer {
     ($name:ident, $value:ty) => {
         atomic!(
-            /// An integer that threads can share.
+            /// An integer shared by threads.
             $name,
             $value
         );
@@ -182,12 +183,12 @@ integer!(AtomicU32, u32);
 integer!(AtomicU64, u64);
 integer!(AtomicUsize, usize);
 atomic!(
-    /// A flag that threads can share.
+    /// A flag shared by threads.
     AtomicBool,
     bool
 );
 atomic!(
-    /// A pointer that threads can share; its target is not shared by that.
+    /// A pointer shared by threads; the target is not shared by it.
     AtomicPtr<T>,
     *mut T
 );

@@ -2,7 +2,7 @@
 //!
 //! Every atomic operation is followed, and every lock, condition variable wait and parker operation preceded, by a call
 //! of [`step`]. Most calls return at once; one in sixteen waits, mostly for a few microseconds. While a thread waits
-//! between two steps, the others can take steps that they otherwise take only if it is preempted just there.
+//! between two steps, the others can take steps otherwise possible only if it is preempted just there.
 //! `ci/delays.sh` runs the tests of all crates so.
 //!
 //! Read once, at the first call of the process:
@@ -10,11 +10,11 @@
 //! | variable | meaning | default |
 //! |---|---|---|
 //! | `BRIGADE_DELAY_SEED` | the seed of all generators | random |
-//! | `BRIGADE_DELAY_ONE_IN` | one in this many calls waits | 16 |
+//! | `BRIGADE_DELAY_ONE_IN` | 1 in this many calls waits | 16 |
 //! | `BRIGADE_DELAY_MAX_MICROS` | the longest delay | 120 |
 //!
-//! The seed is written to stderr then. Each thread has a generator, seeded from that and the thread's number in the order
-//! of first calls. So a seed repeats the delays, but not what the scheduler does between them.
+//! The seed is written to stderr then. Each thread has a generator, seeded from it and the thread's number in the order
+//! of first calls. So a seed repeats the delays, but not the scheduler's choices between them.
 //!
 //! Safe wherever an atomic operation is: no lock, no allocation after the first call, and a thread-local without a
 //! destructor. So it may run in a thread-local destructor and in the child of a fork.
@@ -34,7 +34,7 @@ const SHORTEST_SLEEP: Duration = Duration::from_micros(10);
 
 /// The seed; 0 before the first call. Odd afterwards.
 static SEED: AtomicU64 = AtomicU64::new(0);
-/// One in this many calls waits.
+/// 1 in this many calls waits.
 static ONE_IN: AtomicU64 = AtomicU64::new(16);
 /// The longest delay.
 static MAX_MICROS: AtomicU64 = AtomicU64::new(120);
@@ -42,7 +42,7 @@ static MAX_MICROS: AtomicU64 = AtomicU64::new(120);
 static THREADS: AtomicU64 = AtomicU64::new(0);
 
 std::thread_local! {
-    /// The generator of this thread; 0 before its first call.
+    /// The generator of this thread; 0 before the first call.
     static GENERATOR: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -50,7 +50,7 @@ std::thread_local! {
 #[inline(never)]
 pub fn step() {
     let Ok(random) = GENERATOR.try_with(next) else { return };
-    // Ordering: Relaxed, here and below: numbers that are written once, before this thread had a generator.
+    // Ordering: Relaxed, here and below: numbers written once, before this thread had a generator.
     if random % ONE_IN.load(Ordering::Relaxed) == 0 {
         let max = Duration::from_micros(MAX_MICROS.load(Ordering::Relaxed));
         wait(length(random, max));
@@ -118,7 +118,7 @@ fn seed() -> u64 {
 /// Reads a number from the environment; aborts if the variable is set to anything else.
 fn variable(name: &str) -> Option<u64> {
     let value = env::var(name).ok()?;
-    // Not a panic: that would unwind out of an atomic operation.
+    // Not a panic: it would unwind out of an atomic operation.
     Some(value.parse().unwrap_or_else(|_| {
         say(&format!("{name} must be a number, not {value:?}"));
         process::abort()

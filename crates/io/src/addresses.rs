@@ -7,14 +7,14 @@ use crate::driver::Driver;
 use crate::error::no_address;
 use sealed::{Input, ToInput};
 
-/// An address to connect to or to bind: one address, several of them, or a name that is looked up.
+/// An address to connect to or to bind: one address, several of them, or a name to look up.
 ///
-/// Implemented for the types that [`std::net::ToSocketAddrs`] is implemented for; it can't be implemented elsewhere. Text
+/// Implemented for the same types as [`std::net::ToSocketAddrs`]; it can't be implemented elsewhere. Text
 /// that is an address, like `"127.0.0.1:80"`, is used as it is. Any other text is a name, like `"localhost:80"` or
 /// `("localhost", 80)`. The system looks it up on the polling thread, inside of a poll, in `brigade::blocking`: on a
 /// worker the pool may have another thread in the meantime. No timeout ends a lookup, nor does dropping the future.
 ///
-/// Several addresses are tried in turn, until one succeeds. The error is that of the last.
+/// Several addresses are tried in turn, until one succeeds. The error of the last address is returned.
 ///
 /// ```
 /// use brigade::io::{TcpListener, ToSocketAddrs};
@@ -40,22 +40,22 @@ pub(crate) mod sealed {
         fn to_input(&self) -> Input<'_>;
     }
 
-    /// The kinds of types that [`resolve`](super::resolve) treats differently.
+    /// The cases of [`resolve`](super::resolve).
     #[derive(Debug)]
     pub enum Input<'a> {
         One(SocketAddr),
         Many(&'a [SocketAddr]),
         /// An address, or a name and a port.
         Text(&'a str),
-        /// An address of a machine, or its name; and a port.
+        /// An address of a machine, or a name; and a port.
         Host(&'a str, u16),
     }
 }
 
-/// The addresses that are left to try.
+/// The addresses left to try.
 #[derive(Debug)]
 pub(crate) enum Addresses {
-    /// One address: no list, which would be allocated.
+    /// A single address: no list, which would be allocated.
     One(SocketAddr),
     Many(Vec<SocketAddr>),
 }
@@ -73,7 +73,7 @@ impl Addresses {
         self.as_slice().first().copied().ok_or_else(no_address)
     }
 
-    /// Calls `call` for each in turn, until one succeeds.
+    /// Calls `call` for each in turn, until a call succeeds.
     pub(crate) fn try_each<R>(
         &self,
         mut call: impl FnMut(SocketAddr) -> io::Result<R>,
@@ -89,7 +89,8 @@ impl Addresses {
     }
 }
 
-/// Returns the addresses; of a name, those that the system returns. The look-up runs as blocking code of the driver's pool.
+/// Returns the addresses; for a name, the addresses that the system finds. The look-up runs as blocking code of the driver's
+/// pool.
 pub(crate) fn resolve(driver: &Driver, to: &impl ToSocketAddrs) -> io::Result<Addresses> {
     use std::net::ToSocketAddrs as LookUp;
     let look_up = |name: &dyn Fn() -> io::Result<std::vec::IntoIter<SocketAddr>>| {

@@ -18,10 +18,10 @@ use crate::waiters::SlotId;
 /// It belongs to a pool, whose threads wait for its events. Tasks of any other pool or executor may use it as well.
 ///
 /// The value is inside and lent by `&` only, so it can't be closed or replaced while it is watched. There is no
-/// `get_mut` for that reason; [`into_inner`](Self::into_inner) ends the registration first.
+/// `get_mut` for this reason; [`into_inner`](Self::into_inner) ends the registration first.
 ///
 /// `AsyncRead` and `AsyncWrite` are implemented if `&T` is [`Read`](io::Read) or [`Write`](io::Write). A value that reads
-/// by `&mut` only, such as a child's standard output, must be turned into a [`File`](std::fs::File) first, by its
+/// by `&mut` only, such as a child's standard output, must be turned into a [`File`](std::fs::File) first, by the
 /// [`OwnedFd`](std::os::fd::OwnedFd). An operation on an empty buffer may wait like any other.
 ///
 /// Several tasks may wait in the same direction, and an event wakes all of them. Futures (`readable`, `read_with`, `accept`) have
@@ -44,7 +44,7 @@ use crate::waiters::SlotId;
 /// # });
 /// ```
 ///
-/// A borrowed value can't be registered: if its registration were forgotten, it could be closed while it is watched, and
+/// A borrowed value can't be registered: if the registration were forgotten, it could be closed while it is watched, and
 /// another file could get its number. An [`Arc`] shares a value.
 ///
 /// ```compile_fail,E0597
@@ -57,11 +57,11 @@ use crate::waiters::SlotId;
 ///
 /// After `mem::forget` the file stays open and registered for as long as the process lives.
 ///
-/// In the child of a fork, making one and every operation that would wait fail with
+/// In the child of a fork, making an `Async` and every operation that would wait fail with
 /// [`NoDriver::Closed`](crate::NoDriver::Closed), and a drop takes nothing from the parent. See [`Driver`] for when a fork is
 /// detected.
 pub struct Async<T> {
-    /// The value, which is watched until it leaves this field. Dropped first: a source that the driver does not find would be
+    /// The value, which is watched until it leaves this field. Dropped first: a source unknown to the driver would be
     /// reported again and again.
     owned: Owned<T>,
     registration: Registration,
@@ -70,14 +70,14 @@ pub struct Async<T> {
 impl<T: Pollable + 'static> Async<T> {
     /// Registers a value with the pool of the thread, and sets it to non-blocking.
     ///
-    /// That is the pool that the thread has entered, or the worker's own. A socket of the standard library may be created and
+    /// It is the pool that the thread has entered, or the worker's. A socket of the standard library may be created and
     /// configured before: `TcpListener::new(listener)`. Without a pool the value is registered with the [current
     /// driver](Driver::current).
     ///
     /// # Errors
-    /// [`NoDriver`](crate::NoDriver) if there is no pool, if it has ended, or if it is that of the parent process.
-    /// On Linux [`Unsupported`](io::ErrorKind::Unsupported) for a regular file, a directory or a device like `/dev/null`: these are
-    /// always ready, so there is nothing to wait for. Other errors are the system's. The value is dropped then, and its file is as
+    /// [`NoDriver`](crate::NoDriver) if there is no pool, if it has ended, or if it belongs to the parent process. On Linux
+    /// [`Unsupported`](io::ErrorKind::Unsupported) for a regular file, a directory or a device like `/dev/null`: these are always
+    /// ready, so there is nothing to wait for. Other errors are the system's. The value is dropped then, and the file is as
     /// blocking as it was.
     ///
     /// ```
@@ -178,7 +178,7 @@ impl<T> Async<T> {
         self.owned.into_inner()
     }
 
-    /// Returns the driver that the value is registered with, which is its pool's.
+    /// Returns the driver of the value's pool.
     pub fn driver(&self) -> &Arc<Driver> {
         self.registration.driver()
     }
@@ -207,9 +207,9 @@ impl<T> Async<T> {
         Ready::reported(self.source(), Direction::Write)
     }
 
-    /// Polls for what [`readable`](Self::readable) waits for. Call it when an operation would have blocked.
+    /// The poll form of [`readable`](Self::readable). Call it when an operation would have blocked.
     ///
-    /// An event is returned once: the next call waits for the next event. It wakes all tasks that wait.
+    /// An event is returned once: the next call waits for the next event. It wakes all waiting tasks.
     ///
     /// # Errors
     /// Those of [`readable`](Self::readable).
@@ -217,7 +217,7 @@ impl<T> Async<T> {
         self.source().poll_reported(Direction::Read, context)
     }
 
-    /// Polls for what [`writable`](Self::writable) waits for, as [`poll_readable`](Self::poll_readable) does.
+    /// The poll form of [`writable`](Self::writable), like [`poll_readable`](Self::poll_readable).
     ///
     /// # Errors
     /// Those of [`readable`](Self::readable).
@@ -250,9 +250,9 @@ impl<T> Async<T> {
         self.source().attempt(Direction::Read, self.get_ref(), operation).await
     }
 
-    /// Does what [`read_with`](Self::read_with) does, and waits to be [writable](Self::writable).
+    /// Like [`read_with`](Self::read_with), but waits to be [writable](Self::writable).
     ///
-    /// A Unix datagram socket that is not connected counts as writable even if the receiver's queue is full: on Linux a `send_to` is
+    /// An unconnected Unix datagram socket counts as writable even if the receiver's queue is full: on Linux a `send_to` is
     /// then tried again and again until there is room. A connected socket waits.
     ///
     /// # Errors
@@ -264,7 +264,7 @@ impl<T> Async<T> {
         self.source().attempt(Direction::Write, self.get_ref(), operation).await
     }
 
-    /// The same for the task that polls. `next` decides what a result says about the next try.
+    /// The same for the polling task. `next` turns a result into a hint for the next try.
     pub(crate) fn poll_with<R>(
         &self,
         direction: Direction,
@@ -291,7 +291,7 @@ impl<T: fmt::Debug> fmt::Debug for Async<T> {
     }
 }
 
-/// Both directions of one file, with each trigger: `tests/it` has no file that is reported by level and both read and
+/// Both directions of a file, with each trigger: `tests/it` has no file that is reported by level and both read and
 /// written.
 #[cfg(all(test, unix, not(brigade_loom)))]
 mod tests {
@@ -311,7 +311,7 @@ mod tests {
         driver.drive(Some(timeout), &mut Waker::wake).unwrap()
     }
 
-    /// A socket with a full buffer, reported by level or by edge, and its other end.
+    /// A socket with a full buffer, reported by level or by edge, and the other end.
     fn full(driver: &Arc<Driver>, kind: Kind) -> (Async<UnixStream>, UnixStream) {
         let (near, far) = UnixStream::pair().unwrap();
         let near = Async::register(driver, near, kind).unwrap();
@@ -365,7 +365,7 @@ mod tests {
             let _writable = wait_for_room(&near, &writes);
             far.write_all(b"x").unwrap();
             assert_eq!(drive(&driver, timeout), 0, "no task waits for it");
-            // And no thread that sleeps is told again.
+            // And no sleeping thread is told again.
             let begun = Instant::now();
             assert_eq!(drive(&driver, timeout), 0);
             assert!(begun.elapsed() >= timeout);

@@ -1,5 +1,5 @@
-//! Tries an operation until it does not block, and concludes from its result whether the next one
-//! would.
+//! Tries an operation until it does not block, and concludes from the result whether the next
+//! operation would.
 
 use std::future::poll_fn;
 use std::io;
@@ -13,7 +13,7 @@ use crate::ready::Ready;
 use crate::sys::Source;
 use crate::waiters::SlotId;
 
-/// What a result says about the next try.
+/// The hint of a result for the next try.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// It would block.
@@ -45,7 +45,7 @@ impl Source {
         .await
     }
 
-    /// The same for the task that polls, whose turn it is and which `wait` registers. `next` decides what a result says about the next
+    /// The same for the polling task, whose turn it is and which `wait` registers. `next` turns a result into a hint for the next
     /// try.
     pub(crate) fn poll_attempt<T, R>(
         &self,
@@ -74,12 +74,12 @@ impl Source {
                 }
             }
         };
-        // An error too: a loop that tries again must yield.
+        // An error too: a loop of retries must yield.
         budget::count();
         Poll::Ready(outcome)
     }
 
-    /// Records what a result says about the next try.
+    /// Records the hint of a result for the next try.
     fn note(&self, next: Next, direction: Direction, seen: Snapshot) {
         let blocks = match next {
             Next::Blocks => self.mode.short_is_last,
@@ -96,14 +96,14 @@ impl Source {
         Ready::to_try(self, Direction::Write).await
     }
 
-    /// Waits for another event, as the last one changed nothing.
+    /// Waits for another event, as the last event changed nothing.
     pub(crate) async fn writable_again(&self) -> io::Result<()> {
         let readiness = &self.readiness.write;
         readiness.clear(readiness.load());
         poll_fn(|context| self.poll_ready(Direction::Write, SlotId::Polled, context)).await
     }
 
-    /// Waits for a report in the slot of the task that polls.
+    /// Waits for a report in the slot of the polling task.
     pub(crate) fn poll_reported(
         &self,
         direction: Direction,
@@ -118,7 +118,7 @@ impl Source {
     }
 }
 
-/// Returns the result of an operation that can't be waited for any more: `cannot_wait` if it would
+/// Returns the result of an operation when no wait is possible any more: `cannot_wait` if it would
 /// block.
 fn last_try<R>(outcome: io::Result<R>, cannot_wait: io::Error) -> io::Result<R> {
     outcome.map_err(|error| match error.kind() {

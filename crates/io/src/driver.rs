@@ -1,4 +1,4 @@
-//! The driver: waits for all sources at once and wakes the tasks that wait for them.
+//! The driver: waits for all sources at once and wakes the waiting tasks.
 
 use std::io;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use crate::sys::{Events, Poller, Source};
 use crate::table::Table;
 use crate::wake_flag::WakeFlag;
 
-/// Waits for all registered files in one call, and wakes the tasks that wait for them.
+/// Waits for all registered files in one call, and wakes the waiting tasks.
 ///
 /// For authors of schedulers. A pool creates its driver together with its first I/O resource, and its workers drive it in
 /// turn.
 ///
-/// A driver has no thread of its own. An idle thread [drives](Self::drive) it, one thread at a time. The driver of a pool should
-/// be left to the workers: while a foreign thread drives it, and up to 1 ms after that, its idle workers wait for no event.
+/// A driver starts no thread. An idle thread [drives](Self::drive) it, one thread at a time. The driver of a pool should be left
+/// to the workers: while a foreign thread drives it, and up to 1 ms later, idle workers wait for no event.
 ///
 /// # In a forked child
 /// The driver of the parent process is closed there: registering, driving and waiting fail with
 /// [`NoDriver::Closed`](crate::NoDriver::Closed), while [`notify`](Self::notify) and [`close`](Self::close) do nothing. No
-/// call reaches the kernel objects that the child shares with its parent. The child may create a driver of its own. A fork is
+/// call reaches the kernel objects shared by child and parent. The child may create another driver. A fork is
 /// detected if the process had created a brigade pool before it.
 ///
 /// # Examples
@@ -58,19 +58,19 @@ use crate::wake_flag::WakeFlag;
 /// # std::io::Result::Ok(())
 /// ```
 pub struct Driver {
-    /// The process that created it, by its generation.
+    /// The generation of the creating process.
     process: u32,
     /// Waits and reports; shared with the sources.
     poller: Arc<Poller>,
     /// Whether a wait must be ended.
     wake_flag: WakeFlag,
-    /// Held by the thread that polls.
+    /// Held by the polling thread.
     poll_lock: PollLock,
     /// The sources.
     table: Mutex<Table>,
     /// The number of sources, for reading without the lock.
     sources: AtomicUsize,
-    /// Runs code that blocks its thread.
+    /// Runs blocking code.
     blocking: fn(&mut dyn FnMut()),
 }
 
@@ -83,9 +83,9 @@ impl Driver {
         Self::with_blocking(|code| code())
     }
 
-    /// Creates a driver that reports code that blocks to its scheduler.
+    /// Creates a driver that reports blocking code to the scheduler.
     ///
-    /// Names are looked up on the thread that asks for a connection. `blocking` runs such code there, and must call it once.
+    /// Names are looked up on the thread of the connecting task. `blocking` runs such code there, and must call it once.
     /// In a pool, another thread runs jobs in the meantime.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl Driver {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn sources(&self) -> usize {
-        // Ordering: Relaxed; a thread that must see a registration has made it, or has synchronized with the one that did.
+        // Ordering: Relaxed; a thread that must see a registration has made it, or has synchronized with its maker.
         self.sources.load(Ordering::Relaxed)
     }
 
@@ -151,11 +151,11 @@ impl Driver {
         self.poll_lock.is_locked()
     }
 
-    /// Waits once, for at most `timeout`, and calls `wake` for each task that can continue; returns how many there were.
+    /// Waits once, for at most `timeout`, and calls `wake` for each task that can continue; returns the number of tasks.
     ///
-    /// Returns after the first events, after a [notification](Self::notify), or when the timeout has elapsed: never before
-    /// that, and signals do not end it. It may also return spuriously. `None` is no limit. A timeout of zero polls
-    /// without waiting, and leaves a notification to the next call that waits.
+    /// Returns after the first events, after a [notification](Self::notify), or when the timeout has elapsed: never
+    /// earlier, and signals do not end it. It may also return spuriously. `None` is no limit. A timeout of zero polls
+    /// without waiting, and leaves a notification to the next waiting call.
     ///
     /// `wake` is called without a lock, and another thread may drive already. If it panics, the other tasks are still woken.
     ///
@@ -180,10 +180,10 @@ impl Driver {
         self.drive_unless(|| false, timeout, wake)
     }
 
-    /// Does what [`drive`](Self::drive) does, but polls without waiting if `is_woken`.
+    /// Like [`drive`](Self::drive), but polls without waiting if `is_woken`.
     ///
-    /// For threads that drive by turns, and are woken one by one: the wait of another thread may consume the
-    /// [notification](Self::notify) that was for this thread. So a thread that wakes another one first sets a flag of that, and then
+    /// For threads that drive by turns, and are woken singly: the wait of another thread may consume the
+    /// [notification](Self::notify) meant for this thread. So a thread that wakes another first sets a flag of the other, and then
     /// notifies; `is_woken` reads the flag, at a time from which on notifications end this wait.
     ///
     /// # Errors
@@ -214,7 +214,7 @@ impl Driver {
         if waited.is_ok() {
             self.deliver(&mut scratch, timeout != Some(Duration::ZERO));
         }
-        // Another thread may wait while this one makes system calls and wakes.
+        // Another thread may wait while this thread makes system calls and wakes.
         drop(guard);
         let Scratch { wakers, changed, .. } = &mut *scratch;
         for source in changed.drain(..) {
@@ -251,7 +251,7 @@ impl Driver {
         }
         let table = self.table.lock();
         for event in events {
-            // The source has been dropped since the wait, and another one may have its entry.
+            // The source has been dropped since the wait, and another source may have the entry.
             let Some(source) = table.get(event.key) else { continue };
             if source.deliver(event, sleeps, &mut scratch.wakers) == FollowUp::SetInterest {
                 scratch.changed.push(Arc::clone(source));
@@ -259,9 +259,9 @@ impl Driver {
         }
     }
 
-    /// Ends the wait of the thread that drives, or else the next wait.
+    /// Ends the wait of the driving thread, or else the next wait.
     ///
-    /// All notifications until that wait ends count as one. Makes a system call only while a thread waits.
+    /// All notifications until the wait ends count as one. Makes a system call only while a thread waits.
     ///
     /// ```
     /// let driver = brigade_io::Driver::new()?;
@@ -277,10 +277,10 @@ impl Driver {
         }
     }
 
-    /// Ends all waiting for sources: calls `wake` for each task that waits, and from now on every operation that would
+    /// Ends all waiting for sources: calls `wake` for each waiting task, and from now on every operation that would
     /// wait fails with [`NoDriver::Closed`](crate::NoDriver::Closed).
     ///
-    /// For the end of a pool, after which no thread drives. Operations that need not wait still work: the values can be read,
+    /// For the end of a pool, after which no thread drives. Operations without a wait still work: the values can be read,
     /// written and taken out.
     ///
     /// ```
@@ -318,12 +318,12 @@ impl Driver {
         self.process == fork::generation()
     }
 
-    /// Fails in the child of a fork: the kernel objects are the parent's, and its threads may have held locks.
+    /// Fails in the child of a fork: the kernel objects are the parent's, and threads of the parent may have held locks.
     pub(crate) fn check_process(&self) -> io::Result<()> {
         if self.is_here() { Ok(()) } else { Err(driver_closed()) }
     }
 
-    /// Calls what may block this thread.
+    /// Runs a call that may block this thread.
     pub(crate) fn blocking<R>(&self, call: impl FnOnce() -> R) -> R {
         let (mut call, mut result) = (Some(call), None);
         (self.blocking)(&mut || result = call.take().map(|call| call()));
@@ -343,7 +343,7 @@ impl Driver {
     }
 }
 
-/// A source's entry in the table of its driver, which ends when this is dropped.
+/// A source's entry in the driver's table, which ends when this is dropped.
 pub(crate) struct Registration {
     driver: Arc<Driver>,
     key: usize,

@@ -21,7 +21,7 @@ pub enum NoDriver {
     /// `Handle::enter`. Without a pool: outside of [`Driver::enter`](crate::Driver::enter) and
     /// [`DriverSupply::enter`](crate::DriverSupply::enter).
     None,
-    /// The pool that the resource belongs to has ended, or is that of the parent process in the child of a fork. It can't
+    /// The pool of the resource has ended, or belongs to the parent process in the child of a fork. It can't
     /// wait for anything any more. Without a pool: the driver was [closed](crate::Driver::close).
     Closed,
 }
@@ -40,7 +40,7 @@ impl fmt::Display for NoDriver {
     }
 }
 
-/// The message, as a `main` that returns the error prints this.
+/// The message: a `main` that returns the error prints this.
 impl fmt::Debug for NoDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -57,7 +57,7 @@ pub(crate) fn driver_closed() -> io::Error {
     io::Error::other(NoDriver::Closed)
 }
 
-/// The system's error for a file that can't be added, or a clearer one.
+/// The system's error for a file that can't be added, or a clearer error.
 pub(crate) fn not_added(error: io::Error) -> io::Error {
     match error.kind() {
         // The EPERM of epoll.

@@ -1,4 +1,4 @@
-//! What the driver and the operating system exchange about a source.
+//! The data about a source between the driver and the operating system.
 
 use core::ops::{Index, IndexMut};
 
@@ -62,55 +62,55 @@ impl Interest {
 /// When the operating system reports a source. It affects only the speed of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trigger {
-    /// At every wait, as long as it is ready in a direction of its interest.
+    /// At every wait, as long as it is ready in a direction of the interest.
     Level,
     /// Once, when it becomes ready.
     Edge,
-    /// Once, when it is ready in a direction of its interest, which is empty from then on. Where a system offers nothing else.
+    /// Once, when it is ready in a direction of the interest, which is empty from then on. Where a system offers nothing else.
     Oneshot,
 }
 
 impl Trigger {
-    /// Whether what is ready already is reported to a task that waits. By edge only what becomes ready is.
+    /// Whether a waiting task gets a report of a direction that is ready already. By edge only a change to ready is reported.
     pub(crate) fn reports_what_is_left(self) -> bool {
         self != Self::Edge
     }
 
     /// Sockets by edge, everything else by level.
     ///
-    /// A pipe is read once per event by one task, which then waits again: by level that takes fewer system calls. Of a
+    /// A pipe is read once per event by one task, which then waits again: by level this takes fewer system calls. Of a
     /// socket, with several threads, another thread often polls before the task has read, and by level it would get the
     /// same event again.
     pub(crate) fn by_kind(is_socket: bool) -> Self {
         if is_socket { Self::Edge } else { Self::Level }
     }
 
-    /// What a new source is added with.
+    /// The interest of a new source.
     pub(crate) fn first_interest(self) -> Interest {
         match self {
-            // Permanently: an edge that no task waits for costs one event.
+            // Permanently: an edge without a waiting task costs an event.
             Self::Edge => Interest::BOTH,
             Self::Level | Self::Oneshot => Interest::NONE,
         }
     }
 }
 
-/// The events of one source that the operating system must report, and how.
+/// The events of a source that the operating system must report, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
-    /// The key in its events.
+    /// The key in the events.
     pub(crate) key: usize,
     pub(crate) interest: Interest,
     pub(crate) trigger: Trigger,
 }
 
-/// A report of the operating system about one source.
+/// A report of the operating system about a source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
     /// The key of the source.
     pub(crate) key: usize,
     /// Whether an operation would not block.
     pub(crate) ready: Directions<bool>,
-    /// Whether it is the last event: nothing follows what can be read now, or nothing more can be written.
+    /// Whether it is the last event: nothing follows the bytes to be read now, or nothing more can be written.
     pub(crate) ended: Directions<bool>,
 }

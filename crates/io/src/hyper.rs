@@ -1,6 +1,6 @@
 //! The traits of hyper for reading and writing.
 //!
-//! hyper lends memory that may be uninitialized, and reading into that would need unsafe code. So bytes are read into a
+//! hyper lends memory that may be uninitialized, and a read into it would need unsafe code. So bytes are read into a
 //! buffer of the thread and copied.
 
 use std::cell::Cell;
@@ -14,7 +14,7 @@ use hyper::rt::ReadBufCursor;
 use crate::asynchronous::Async;
 use crate::sys::Pollable;
 
-/// The most bytes of one read. hyper offers 8 KiB at first, and more to a connection that fills them.
+/// The most bytes of a read. hyper offers 8 KiB at first, and more once a connection fills them.
 const MAX: usize = 16 * 1024;
 
 brigade_sync::unmodelled::thread_local! {
@@ -22,7 +22,7 @@ brigade_sync::unmodelled::thread_local! {
     static KEPT: Cell<Option<Box<[u8; MAX]>>> = const { Cell::new(None) };
 }
 
-/// Calls with the thread's buffer; with another one if that is in use, or if the thread ends.
+/// Calls with the thread's buffer; with another buffer if it is in use, or if the thread ends.
 fn with_buffer<R>(call: impl FnOnce(&mut [u8; MAX]) -> R) -> R {
     let kept = KEPT.try_with(Cell::take).ok().flatten();
     let mut buffer = kept.unwrap_or_else(|| Box::new([0; MAX]));
@@ -32,7 +32,7 @@ fn with_buffer<R>(call: impl FnOnce(&mut [u8; MAX]) -> R) -> R {
     result
 }
 
-/// With the feature `hyper`. One read takes at most 16 KiB.
+/// With the feature `hyper`. A read takes at most 16 KiB.
 impl<T: Pollable> hyper::rt::Read for Async<T>
 where
     for<'a> &'a T: io::Read,
@@ -50,7 +50,7 @@ where
     }
 }
 
-/// With the feature `hyper`. Several pieces are written in one call, if the type does so.
+/// With the feature `hyper`. Several pieces are written in a single call, if the type does so.
 impl<T: Pollable> hyper::rt::Write for Async<T>
 where
     for<'a> &'a T: io::Write,

@@ -1,4 +1,4 @@
-//! The kinds of values that the driver treats differently.
+//! The kinds of values, as the driver distinguishes them.
 
 use crate::sys::{Mode, Pollable, Poller, borrow};
 
@@ -19,7 +19,7 @@ impl Kind {
     /// A pipe.
     #[cfg(unix)]
     pub(crate) const PIPE: Self = Self { stream: true, ..Self::OTHER };
-    /// A socket that passes messages, or more than bytes: a read of a Unix stream ends where descriptors were
+    /// A socket for messages, or for more than bytes: a read of a Unix stream ends where descriptors were
     /// passed.
     pub(crate) const MESSAGES: Self = Self { socket: true, ..Self::OTHER };
     /// A TCP connection.

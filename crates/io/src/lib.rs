@@ -9,9 +9,9 @@ compile_error!(
     "brigade-io, the feature `io` of brigade, needs Unix or Windows: this target has no files that a thread can wait for"
 );
 
-// From the ground up: a module imports from the groups above its own, and from nothing else in the crate.
+// From the ground up: a module imports from the groups above the module's group, and from nothing else in the crate.
 
-// The state of a file and of the tasks that wait for it.
+// The state of a file and of the waiting tasks.
 mod error;
 mod event;
 mod poll_lock;
@@ -31,7 +31,7 @@ mod waiting;
 
 mod ready;
 
-// The driver, and an operation that waits for it.
+// The driver, and a waiting operation.
 mod attempt;
 mod driver;
 
@@ -39,7 +39,7 @@ mod addresses;
 mod kind;
 mod supply;
 
-// What a user registers.
+// The values that a user registers.
 mod asynchronous;
 
 mod stream;

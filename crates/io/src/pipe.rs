@@ -52,8 +52,8 @@ fn closed_on_exec() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
-/// An end of a pipe. Not a file of `std`: its reads and writes are cancellation points of the C library, which cost a tenth
-/// of a read.
+/// An end of a pipe. Not a file of `std`: there reads and writes are cancellation points of the C library, which cost a
+/// tenth of a read.
 #[derive(Debug)]
 struct End(OwnedFd);
 
@@ -99,7 +99,7 @@ pub struct PipeReader(Async<End>);
 /// reader, as dropping it does.
 #[derive(Debug)]
 pub struct PipeWriter(
-    /// Once it has been closed, the turn of its operations.
+    /// After the close, the turn of the operations.
     Result<Async<End>, Turn>,
 );
 

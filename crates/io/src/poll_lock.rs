@@ -1,8 +1,8 @@
-//! The right to poll the operating system, which one thread has at a time.
+//! The right to poll the operating system, for a single thread at a time.
 
 use brigade_sync::atomic::{AtomicBool, Ordering};
 
-/// A lock that is only tried: a second thread need not wait for it.
+/// A try-lock: a second thread need not wait for it.
 #[derive(Debug, Default)]
 pub(crate) struct PollLock(AtomicBool);
 
@@ -16,7 +16,7 @@ impl PollLock {
         // Ordering: Acquire pairs with the Release of the guard before, whose use of the wake flag has ended then. Relaxed on
         // failure, which leads to nothing.
         let locked = self.0.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
-        // Not `then_some`: a guard that is made on failure would release the lock of another thread.
+        // Not `then_some`: a guard made on failure would release the lock of another thread.
         locked.is_ok().then(|| PollGuard(self))
     }
 

@@ -1,7 +1,7 @@
-//! The readiness of one direction of a source: one atomic, changed only through the transitions here.
+//! The readiness of one direction of a source: an atomic, changed only through the transitions here.
 //!
 //! Every operation is Relaxed: the state says only whether a system call is worth a try, and the bytes come from the kernel.
-//! The one step that must not be missed (a task that looks a last time before it waits, and an event) happens under the
+//! A single step must not be missed: the last look of a task before it waits, beside an event. It happens under the
 //! source's lock, which orders it.
 
 use core::fmt;
@@ -12,18 +12,18 @@ use brigade_sync::atomic::{AtomicU64, Ordering::Relaxed};
 const READY: u64 = 1;
 /// No operation has been tried and there was no event: the first operation is tried without waiting. Never set again.
 const UNTRIED: u64 = 2;
-/// What is ready now is the last: no event will follow. Set only with `READY`.
+/// The present readiness is the last: no event will follow. Set only with `READY`.
 const ENDED: u64 = 4;
 /// It was reported to a task, which may not have used it, and is not `READY` any more. By edge the kernel must be asked again
 /// before a task waits, as it may never report it otherwise. Set only without `READY`.
 const REPORTED: u64 = 8;
-/// One event. The bits above count events, so that one between a snapshot and a transition is not lost.
+/// An event. The bits above count events, so an event between a snapshot and a transition is not lost.
 const EVENT: u64 = 16;
 
 /// Whether an operation may succeed.
 pub(crate) struct Readiness(AtomicU64);
 
-/// What a task saw before it tried.
+/// The state seen by a task before a try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Snapshot(u64);
 
@@ -38,7 +38,7 @@ impl Readiness {
         Snapshot(self.0.load(Relaxed))
     }
 
-    /// An event reports that it is ready, and perhaps that it is the last one. The caller must hold the source's lock.
+    /// An event reports readiness, and perhaps the end of events. The caller must hold the source's lock.
     pub(crate) fn set(&self, ended: bool) {
         let bits = READY | if ended { ENDED } else { 0 };
         let next = |word: u64| Some(((word & !REPORTED) | bits).wrapping_add(EVENT));
@@ -50,7 +50,7 @@ impl Readiness {
         self.change(seen, seen.0 & !(READY | UNTRIED | ENDED | REPORTED));
     }
 
-    /// An operation took all there was. What is ready after the last event stays so: the end must still be read.
+    /// An operation left nothing. Readiness after the last event stays: the end must still be read.
     pub(crate) fn drain(&self, seen: Snapshot) {
         if seen.0 & ENDED == 0 {
             self.change(seen, seen.0 & !(READY | UNTRIED));

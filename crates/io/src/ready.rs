@@ -1,4 +1,4 @@
-//! A future that waits for one event.
+//! A future that waits for an event.
 
 use std::fmt;
 use std::future::Future;
@@ -22,7 +22,7 @@ pub struct Ready<'a> {
     direction: Direction,
     /// Whether a new report of the operating system is required, instead of the state in the driver.
     reported: bool,
-    /// The slot of its waker, and what it saw before it had one.
+    /// The slot of the waker, and the state seen before there was a slot.
     waiting: Option<(SlotId, Snapshot)>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Ready<'a> {
         &self.source.readiness[self.direction]
     }
 
-    /// Its slot; takes one at the first poll. `None` if there is nothing to wait for.
+    /// The future's slot, taken at the first poll. `None` if there is nothing to wait for.
     fn slot(&mut self) -> io::Result<Option<(SlotId, Snapshot)>> {
         if self.waiting.is_some() {
             return Ok(self.waiting);

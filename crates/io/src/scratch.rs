@@ -1,4 +1,4 @@
-//! Buffers for the results of one wait, which a thread reuses for the next: driving allocates nothing.
+//! Buffers for the results of a wait, which a thread reuses for the next: driving allocates nothing.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -7,24 +7,24 @@ use std::task::Waker;
 use crate::sys::{Events, Source};
 
 brigade_sync::unmodelled::thread_local! {
-    /// The buffers that this thread used last. They belong to the thread and not to the driver: they are in use while the
+    /// The buffers used last by this thread. They belong to the thread and not to the driver: they are in use while the
     /// tasks are woken, when another thread may drive already. They are empty, so the end of the thread runs no user code.
     static KEPT: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
 /// The buffers.
 pub(crate) struct Scratch {
-    /// What the operating system reported.
+    /// The reports of the operating system.
     pub(crate) events: Events,
-    /// The wakers of the tasks that waited for it.
+    /// The wakers of the tasks that waited for them.
     pub(crate) wakers: Vec<Waker>,
     /// The sources whose interest must change.
     pub(crate) changed: Vec<Arc<Source>>,
 }
 
 impl Scratch {
-    /// Takes this thread's buffers; makes others if those are in use, by a caller of the waker that runs now, or if the
-    /// thread ends.
+    /// Takes this thread's buffers; makes others if they are in use, by an outer call on this thread that is waking
+    /// tasks, or if the thread ends.
     pub(crate) fn take() -> Box<Self> {
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         kept.unwrap_or_else(|| {
@@ -50,7 +50,7 @@ impl Scratch {
     }
 }
 
-/// The wakers that have not been called yet.
+/// The uncalled wakers.
 struct Remaining<'a>(std::vec::Drain<'a, Waker>);
 
 impl Drop for Remaining<'_> {

@@ -9,13 +9,13 @@ use crate::asynchronous::Async;
 use crate::kind::Kind;
 use crate::sys::Pollable;
 
-/// Waits for a connection, and registers it as one of that kind with the listener's driver.
+/// Waits for a connection, and registers it with the listener's driver, as a value of the given kind.
 pub(crate) async fn accept<L, S: Pollable + 'static, A>(
     listener: &Async<L>,
     kind: Kind,
     mut accept: impl FnMut(&L) -> io::Result<(S, A)>,
 ) -> io::Result<(Async<S>, A)> {
-    // A child that can't register a connection must not take it from its parent.
+    // A child that can't register a connection must not take it from the parent.
     let accept = |it: &L| listener.driver().check_process().and_then(|()| accept(it));
     let (stream, address) = listener.read_with(accept).await?;
     Ok((Async::register(listener.driver(), stream, kind)?, address))
@@ -43,8 +43,8 @@ pub(crate) fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Keeps a new socket from child processes, which on Windows inherit what is connected or accepted, but no duplicate of the standard
-/// library's. A process that another thread starts in between has both.
+/// Keeps a new socket from child processes, which on Windows inherit connected and accepted sockets, but no duplicate made by the
+/// standard library. A process started by another thread in between has both.
 pub(crate) fn not_inherited(socket: OwnedFd) -> io::Result<OwnedFd> {
     if cfg!(windows) { socket.try_clone() } else { Ok(socket) }
 }

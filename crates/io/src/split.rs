@@ -10,13 +10,14 @@ use futures_io::{AsyncRead, AsyncWrite};
 
 use crate::stream::{delegate_read, delegate_write};
 
-/// The half of a connection that reads; made by the method `split` of `TcpStream` and `UnixStream`.
+/// The reading half of a connection; made by the method `split` of `TcpStream` and `UnixStream`.
 ///
-/// [`as_ref`](AsRef::as_ref) lends the whole connection. Dropping this half shuts nothing down: what arrives is left unread.
+/// [`as_ref`](AsRef::as_ref) lends the whole connection. Dropping this half shuts nothing down: bytes that arrive are left
+/// unread.
 #[derive(Debug)]
 pub struct ReadHalf<S>(Arc<S>);
 
-/// The half of a connection that writes; made by the method `split` of `TcpStream` and `UnixStream`.
+/// The writing half of a connection; made by the method `split` of `TcpStream` and `UnixStream`.
 ///
 /// Closing or dropping this half shuts the write direction down: the other side reads the end after the last byte.
 /// [`as_ref`](AsRef::as_ref) lends the whole connection.
@@ -48,7 +49,7 @@ impl<S> AsRef<S> for WriteHalf<S> {
 
 impl<S> Drop for WriteHalf<S> {
     fn drop(&mut self) {
-        // It fails if the connection has ended, and with it what is sent.
+        // It fails only on an ended connection, which sends nothing more.
         let _ = (self.shut_down)(&self.stream);
     }
 }

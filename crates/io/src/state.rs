@@ -1,7 +1,7 @@
-//! The data under a source's lock: the tasks that wait, and the interest.
+//! The data under a source's lock: the waiting tasks, and the interest.
 //!
-//! Nothing here makes a system call. A method returns the interest that the kernel must be asked for, and the caller in
-//! [`waiting`](crate::waiting) says with [`set_interest`](State::set_interest) that it has been.
+//! Nothing here makes a system call. A method returns the interest to ask the kernel for, and the caller in
+//! [`waiting`](crate::waiting) confirms it with [`set_interest`](State::set_interest).
 
 use core::task::Waker;
 
@@ -12,26 +12,26 @@ use crate::waiters::{SlotId, Waiters};
 #[derive(Debug)]
 pub(crate) struct State {
     trigger: Trigger,
-    /// The tasks that wait.
+    /// The waiting tasks.
     waiters: Directions<Waiters>,
-    /// What the kernel is asked to report.
+    /// The interest last set in the kernel.
     interest: Interest,
-    /// By level: how often an event was reported while no task waited, since one has waited last. Each poll reports it
+    /// By level: how often an event was reported while no task waited, since the last wait. Each poll reports it
     /// again, until the direction leaves the interest.
     stale: Directions<u8>,
     /// There will be no more events.
     closed: bool,
 }
 
-/// By level: how many polls may report an event again before the task that it woke has read.
+/// By level: how many polls may report an event again before the woken task has read.
 ///
 /// A report costs some 80 ns, and two changes of the interest, to end the reports and to begin them anew, cost 550 ns and a
-/// contended lock of the kernel. So they are not worth it for an event whose task runs soon, as most do, and they are for one
-/// that stays (the "ski rental" of A. R. Karlin et al., "Competitive snoopy caching", 1988). `docs/design/io.md` has the
+/// contended lock of the kernel. So they are not worth it for an event whose task runs soon, as most do, but they are for a
+/// lasting event (the "ski rental" of A. R. Karlin et al., "Competitive snoopy caching", 1988). `docs/design/io.md` has the
 /// measurement: from three reports on the cost falls no further.
 const REPEATS: u8 = 3;
 
-/// What must follow an event, when no other lock is held.
+/// The step to follow an event, when no other lock is held.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FollowUp {
@@ -41,7 +41,7 @@ pub(crate) enum FollowUp {
 }
 
 impl State {
-    /// Of a source that has been added with the trigger's [first interest](Trigger::first_interest).
+    /// Of a source added with the trigger's [first interest](Trigger::first_interest).
     pub(crate) fn new(trigger: Trigger) -> Self {
         Self {
             trigger,
@@ -60,8 +60,8 @@ impl State {
         self.closed = true;
     }
 
-    /// Records an event; the wakers of the tasks that waited for it go to `wakers`. `sleeps`: the thread that drives may
-    /// sleep, which an event that is reported again would prevent.
+    /// Records an event; the wakers of the awaiting tasks go to `wakers`. `sleeps`: the driving thread may sleep, which
+    /// a repeated report of an event would prevent.
     pub(crate) fn deliver(
         &mut self,
         event: Event,
@@ -88,8 +88,8 @@ impl State {
         if leaves { FollowUp::SetInterest } else { FollowUp::Nothing }
     }
 
-    /// The interest without the directions that are stale, and by oneshot with those in which tasks still wait; `None` if
-    /// the kernel is asked for that already.
+    /// The interest without stale directions, and by oneshot with the directions in which tasks still wait; `None` if the
+    /// kernel has this interest already.
     pub(crate) fn interest_after_event(&self) -> Option<Interest> {
         let mut interest = self.interest;
         for direction in Direction::BOTH {
@@ -100,14 +100,14 @@ impl State {
         (interest != self.interest).then_some(interest)
     }
 
-    /// The interest for a task that is about to wait; `None` if the kernel need not be asked. `again`: what the
-    /// kernel reported before is outdated, so by edge it must be asked once more.
+    /// The interest for a task about to wait; `None` if the kernel need not be asked. `again`: the kernel's
+    /// former report is outdated, so by edge it must be asked once more.
     pub(crate) fn interest_to_wait(&self, direction: Direction, again: bool) -> Option<Interest> {
         let asks = !self.interest[direction] || (again && !self.trigger.reports_what_is_left());
         asks.then(|| {
             let mut interest = self.interest;
             interest[direction] = true;
-            // What is stale leaves it with the same system call.
+            // A stale direction leaves the interest with the same system call.
             let other = direction.other();
             interest[other] &= self.stale[other] == 0;
             interest
@@ -127,13 +127,13 @@ impl State {
         self.waiters[direction].reserve()
     }
 
-    /// Frees a slot; returns the waker that it held.
+    /// Frees a slot; returns the waker in it.
     #[must_use = "dropping it is user code"]
     pub(crate) fn release(&mut self, direction: Direction, slot: SlotId) -> Option<Waker> {
         self.waiters[direction].release(slot)
     }
 
-    /// From now on a task waits; returns the waker that its slot held.
+    /// From now on a task waits; returns the former waker in its slot.
     #[must_use = "dropping it is user code"]
     pub(crate) fn wait(
         &mut self,
@@ -162,7 +162,7 @@ mod tests {
     const READ: Interest = Interest { read: true, write: false };
     const WRITE: Interest = Interest { read: false, write: true };
 
-    /// Records an event of a thread that sleeps, or not.
+    /// Records an event for a thread that sleeps, or not.
     fn deliver(state: &mut State, ready: Interest, sleeps: bool) -> (FollowUp, usize) {
         let mut wakers = Vec::new();
         let follow_up = state.deliver(event(ready), sleeps, &mut wakers);
@@ -173,7 +173,7 @@ mod tests {
         Event { key: 0, ready, ended: Directions::default() }
     }
 
-    /// Waits as a task does that polls; returns what the kernel is asked for.
+    /// Waits like a polling task; returns the interest for the kernel.
     fn wait(state: &mut State, direction: Direction) -> Option<Interest> {
         let asked = state.interest_to_wait(direction, false);
         asked.into_iter().for_each(|interest| state.set_interest(interest));
@@ -194,18 +194,18 @@ mod tests {
         assert_eq!(wait(&mut state, Direction::Write), Some(WRITE), "asked again");
     }
 
-    /// An event in neither direction, or one that the task was too late for, ends the interest as well.
+    /// An event in neither direction, or too early for the task, ends the interest as well.
     #[test]
     fn by_oneshot_a_task_that_an_event_does_not_wake_is_not_forgotten() {
         let mut state = State::new(Trigger::Oneshot);
         assert_eq!(wait(&mut state, Direction::Read), Some(READ));
         assert_eq!(deliver(&mut state, Interest::NONE, true), (FollowUp::SetInterest, 0));
-        // Before the follow-up, another task waits, and asks for its own direction.
+        // Before the follow-up, another task waits, and asks for the other direction.
         assert_eq!(wait(&mut state, Direction::Write), Some(WRITE));
         assert_eq!(state.interest_after_event(), Some(Interest::BOTH));
     }
 
-    /// A source by level in which an event has woken a task that has not read yet.
+    /// A source by level, with a woken task that has not read yet.
     fn woken() -> State {
         let mut state = State::new(Trigger::Level);
         assert_eq!(wait(&mut state, Direction::Read), Some(READ));

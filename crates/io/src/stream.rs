@@ -15,14 +15,14 @@ use crate::event::Direction;
 use crate::sys::{Pollable, borrow};
 use crate::waiters::SlotId;
 
-/// By level, a read that fills a buffer of at least this size is followed by another, and a smaller one by a wait.
+/// By level, a read that fills a buffer of at least this size is followed by another, and of a smaller buffer by a wait.
 ///
-/// If nothing is left, the other read is a wasted system call of 240 ns. If something is left, the wait is one, of 530 ns
-/// and one more poll of the task. Smaller buffers are those of records that are read one by one (a byte, an integer, the
-/// 128 bytes of `signalfd`); larger ones are filled by streams. `docs/design/io.md` has the measurement.
+/// If nothing is left, the other read is a wasted system call of 240 ns. If something is left, the wait is wasted: 530 ns
+/// and a further poll of the task. Smaller buffers belong to records, read singly (a byte, an integer, the 128 bytes of
+/// `signalfd`); streams fill larger buffers. `docs/design/io.md` has the measurement.
 const LARGE: usize = 512;
 
-/// A short read proves that nothing is left. Zero bytes are the end, which stays.
+/// After a short read nothing is left. Zero bytes are the end, which stays.
 fn after_read(done: usize, asked: usize) -> Next {
     match done {
         0 => Next::Unknown,
@@ -32,7 +32,7 @@ fn after_read(done: usize, asked: usize) -> Next {
     }
 }
 
-/// A short write proves that there is no room.
+/// After a short write there is no room.
 fn after_write(done: usize, asked: usize) -> Next {
     if 0 < done && done < asked { Next::Blocks } else { Next::Unknown }
 }
@@ -118,7 +118,7 @@ where
     }
 }
 
-/// Implements `AsyncRead` by that of a reference to `$io`.
+/// Implements `AsyncRead` through a reference to `$io`.
 macro_rules! delegate_read {
     ([$($generics:tt)*] $type:ty where [$($bound:tt)*]: $this:ident => $io:expr) => {
         impl<$($generics)*> AsyncRead for $type
@@ -147,7 +147,7 @@ macro_rules! delegate_read {
 }
 pub(crate) use delegate_read;
 
-/// Implements `AsyncWrite` by that of a reference to `$io`.
+/// Implements `AsyncWrite` through a reference to `$io`.
 macro_rules! delegate_write {
     ([$($generics:tt)*] $type:ty where [$($bound:tt)*]: $this:ident => $io:expr) => {
         impl<$($generics)*> AsyncWrite for $type

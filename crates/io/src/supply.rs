@@ -13,7 +13,7 @@ brigade_sync::scoped_thread_local!(
 );
 
 impl Driver {
-    /// Calls `call` with this as the thread's current driver: values that are created in it register with this driver.
+    /// Calls `call` with this as the thread's current driver: values created in it register with this driver.
     ///
     /// Allocates once. [`DriverSupply::enter`] allocates nothing.
     ///
@@ -33,8 +33,8 @@ impl Driver {
     ///
     /// # Errors
     /// [`NoDriver::None`](crate::NoDriver::None) outside of [`enter`](Self::enter) and
-    /// [`DriverSupply::enter`]; [`NoDriver::Closed`](crate::NoDriver::Closed) if it is that of the parent process; the error
-    /// of a supply that can't make one.
+    /// [`DriverSupply::enter`]; [`NoDriver::Closed`](crate::NoDriver::Closed) if it belongs to the parent process; the error
+    /// of a supply that can't make a driver.
     pub fn current() -> io::Result<Arc<Self>> {
         let driver = CURRENT.with(|supply| match supply {
             None => Err(no_driver()),
@@ -45,10 +45,10 @@ impl Driver {
     }
 }
 
-/// Creates the current driver of a thread when one is needed, and not before.
+/// Creates the current driver of a thread when it is needed, and not before.
 ///
-/// The workers of a pool run inside one: the pool has no driver, with its file descriptors, until the first of its tasks
-/// makes a socket.
+/// The workers of a pool run inside a supply: the pool has no driver, and no file descriptors of a driver, until a task
+/// makes the first socket.
 ///
 /// ```
 /// use std::sync::OnceLock;
@@ -76,15 +76,15 @@ impl DriverSupply {
     /// Makes a supply that calls `make` at each registration.
     ///
     /// It is called by any thread that has [entered](Self::enter), possibly by several at a time, without a lock. It should
-    /// return the driver that it made before. It must not ask for the current driver itself.
+    /// return the same driver each time. It must not ask for the current driver itself.
     pub fn new(make: impl Fn() -> io::Result<Arc<Driver>> + Send + Sync + 'static) -> Self {
         Self { make: Box::new(make) }
     }
 
-    /// Calls `call` with this as the thread's supply: what is made in it registers with the driver of this supply.
+    /// Calls `call` with this as the thread's supply: values created in it register with the driver of this supply.
     ///
-    /// Costs two writes to a thread-local, allocates nothing and makes no driver. Of nested calls the innermost counts;
-    /// [`Driver::enter`] is one of them.
+    /// Costs two writes to a thread-local, allocates nothing and makes no driver. Of nested calls the innermost counts,
+    /// [`Driver::enter`] included.
     ///
     /// ```
     /// use std::io;
@@ -110,7 +110,7 @@ impl DriverSupply {
     }
 }
 
-// A `make` that panics has created nothing, and calling it changes nothing here.
+// A panicking `make` has created nothing, and the call changes nothing here.
 impl UnwindSafe for DriverSupply {}
 impl RefUnwindSafe for DriverSupply {}
 

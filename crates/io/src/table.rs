@@ -13,7 +13,7 @@ const MAX_INDEX: usize = (1 << INDEX_BITS) - 1;
 
 /// The table. A key is an index and the generation of the entry there.
 ///
-/// An event lives from the wait that returned it to the end of the same `drive`; a generation comes again after 2^32
+/// An event lives from the return of the wait to the end of the same `drive`; a generation comes again after 2^32
 /// registrations in the same entry.
 #[derive(Default)]
 pub(crate) struct Table {
@@ -30,7 +30,7 @@ struct Entry {
 }
 
 impl Table {
-    /// Adds a source and returns its key.
+    /// Adds a source and returns the key.
     pub(crate) fn insert(&mut self, source: Arc<Source>) -> io::Result<usize> {
         if self.closed {
             return Err(driver_closed());
@@ -49,12 +49,12 @@ impl Table {
         Ok(self.entries[index].generation << INDEX_BITS | index)
     }
 
-    /// Removes a source; its key finds nothing from now on.
+    /// Removes a source; the key finds nothing from now on.
     pub(crate) fn remove(&mut self, key: usize) -> Option<Arc<Source>> {
         self.get(key)?;
         let index = key & MAX_INDEX;
         let entry = &mut self.entries[index];
-        // The shift of `insert` drops the bits that are too many.
+        // The shift of `insert` drops excess bits.
         entry.generation = entry.generation.wrapping_add(1);
         self.free.push(index);
         entry.source.take()

@@ -25,15 +25,15 @@ use crate::driver::Driver;
 /// # std::io::Result::Ok(())
 /// ```
 ///
-/// In code that is not async, [`new`](Async::new) takes a socket of the standard library.
+/// In synchronous code, [`new`](Async::new) takes a socket of the standard library.
 pub type UdpSocket = Async<net::UdpSocket>;
 
 impl Async<net::UdpSocket> {
     /// Binds a socket to an address; with port 0 the system chooses the port.
     ///
     /// # Errors
-    /// [`NoDriver`](crate::NoDriver); that of the system for the last address, for example that it is in use; that of the
-    /// look-up of a name.
+    /// [`NoDriver`](crate::NoDriver); the system's error for the last address, for example if it is in use; the error of
+    /// the look-up of a name.
     ///
     /// ```
     /// use brigade::io::UdpSocket;
@@ -48,10 +48,10 @@ impl Async<net::UdpSocket> {
         addresses.try_each(|address| Self::with_driver(&driver, net::UdpSocket::bind(address)?))
     }
 
-    /// Sets the peer of [`send`](Self::send) and [`recv`](Self::recv): the first address that the system accepts.
+    /// Sets the peer of [`send`](Self::send) and [`recv`](Self::recv): the first address accepted by the system.
     ///
     /// # Errors
-    /// That of the system for the last address; that of the look-up of a name.
+    /// The system's error for the last address; the error of the look-up of a name.
     ///
     /// ```
     /// use brigade::io::UdpSocket;
@@ -73,7 +73,7 @@ impl Async<net::UdpSocket> {
         addresses.try_each(|address| self.get_ref().connect(address))
     }
 
-    /// Returns the address that the socket is bound to.
+    /// Returns the address of the socket.
     ///
     /// # Errors
     /// The system's.
@@ -88,7 +88,7 @@ impl Async<net::UdpSocket> {
         self.get_ref().local_addr()
     }
 
-    /// Returns the peer that [`connect`](Self::connect) set.
+    /// Returns the peer set by [`connect`](Self::connect).
     ///
     /// # Errors
     /// The system's: [`NotConnected`](io::ErrorKind::NotConnected) if there is none.
@@ -108,10 +108,10 @@ impl Async<net::UdpSocket> {
         self.get_ref().peer_addr()
     }
 
-    /// Sends a datagram to an address, or to the first of several; returns its length.
+    /// Sends a datagram to an address, or to the first of several; returns the length.
     ///
     /// # Errors
-    /// The system's: for example that the datagram is too long; that of the look-up of a name.
+    /// The system's: for example if the datagram is too long; the error of the look-up of a name.
     ///
     /// # Cancel safety
     /// If the future is dropped, nothing has been sent.
@@ -134,7 +134,7 @@ impl Async<net::UdpSocket> {
         self.write_with(|socket| socket.send_to(bytes, to)).await
     }
 
-    /// Waits for a datagram; returns its length and sender. What does not fit into the buffer is lost.
+    /// Waits for a datagram; returns the length and the sender. Bytes beyond the buffer are lost.
     ///
     /// # Errors
     /// The system's.
@@ -145,10 +145,10 @@ impl Async<net::UdpSocket> {
         self.read_with(|socket| socket.recv_from(buffer)).await
     }
 
-    /// Sends a datagram to the peer that [`connect`](Self::connect) set; returns its length.
+    /// Sends a datagram to the peer set by [`connect`](Self::connect); returns the length.
     ///
     /// # Errors
-    /// The system's: for example that there is no peer, or that an earlier datagram was
+    /// The system's: for example if there is no peer, or if an earlier datagram was
     /// [refused](io::ErrorKind::ConnectionRefused).
     ///
     /// # Cancel safety
@@ -157,8 +157,8 @@ impl Async<net::UdpSocket> {
         self.write_with(|socket| socket.send(bytes)).await
     }
 
-    /// Waits for a datagram of the peer that [`connect`](Self::connect) set; returns its length. What does not fit into the
-    /// buffer is lost.
+    /// Waits for a datagram of the peer set by [`connect`](Self::connect); returns the length. Bytes beyond the buffer are
+    /// lost.
     ///
     /// # Errors
     /// Those of [`send`](Self::send).

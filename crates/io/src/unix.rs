@@ -68,7 +68,7 @@ impl Async<net::UnixListener> {
     /// Waits for a connection; it belongs to the listener's pool.
     ///
     /// # Errors
-    /// The system's: for example that it has no more file descriptors. The next call may succeed.
+    /// The system's: for example if it has no more file descriptors. The next call may succeed.
     ///
     /// # Cancel safety
     /// If the future is dropped, no connection is lost.
@@ -100,8 +100,8 @@ impl Async<net::UnixStream> {
     /// # Errors
     /// [`NoDriver`](crate::NoDriver), or the system's: [`NotFound`](io::ErrorKind::NotFound),
     /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused). On Linux it is
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the listener's queue is full: the kernel reports no event when that
-    /// changes.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the listener's queue is full: the kernel reports no event when
+    /// there is room.
     pub async fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
         budget::begin().await;
         let driver = Driver::current()?;
@@ -119,7 +119,7 @@ impl Async<net::UnixStream> {
         }
     }
 
-    /// Creates two sockets that are connected to each other.
+    /// Creates a pair of connected sockets.
     ///
     /// # Errors
     /// [`NoDriver`](crate::NoDriver), or the system's, if it has no more file descriptors.
@@ -145,7 +145,7 @@ impl Async<net::UnixStream> {
         self.get_ref().local_addr()
     }
 
-    /// Returns the address of the other end: of a listener its path.
+    /// Returns the address of the other end: the path of a listener.
     ///
     /// # Errors
     /// The system's.
@@ -160,7 +160,7 @@ impl Async<net::UnixStream> {
         self.get_ref().peer_addr()
     }
 
-    /// Shuts down one direction of the connection, or both.
+    /// Shuts down a direction of the connection, or both.
     ///
     /// # Errors
     /// The system's, for example if there is no connection any more.
@@ -168,10 +168,10 @@ impl Async<net::UnixStream> {
         self.get_ref().shutdown(which)
     }
 
-    /// Splits the connection into a half that reads and a half that writes, for two tasks.
+    /// Splits the connection into a reading half and a writing half, for two tasks.
     ///
-    /// Dropping the [`WriteHalf`] ends what is sent, as closing it does. The connection ends with the later of the two.
-    /// Within one task no halves are needed: `&UnixStream` reads and writes.
+    /// Dropping the [`WriteHalf`] ends the stream of sent bytes, as closing it does. The connection ends with the later
+    /// of the two. Within a single task no halves are needed: `&UnixStream` reads and writes.
     ///
     /// ```
     /// use brigade::io::UnixStream;

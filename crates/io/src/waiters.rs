@@ -1,4 +1,4 @@
-//! The tasks that wait for one direction of a source.
+//! The tasks that wait for a direction of a source.
 
 use core::mem;
 use core::task::Waker;
@@ -8,7 +8,7 @@ use core::task::Waker;
 pub(crate) enum SlotId {
     /// The slot of the `poll_` methods, which their tasks share.
     Polled,
-    /// The slot of a future, by its index; the future has it until it is dropped.
+    /// The slot of a future, by index; the future has it until it is dropped.
     Future(usize),
 }
 
@@ -17,21 +17,21 @@ pub(crate) enum SlotId {
 enum Slot {
     /// Belongs to no future.
     Free,
-    /// Its future has been woken, or does not wait yet.
+    /// The future has been woken, or does not wait yet.
     Idle,
-    /// Its future waits.
+    /// The future waits.
     Waiting(Waker),
 }
 
-/// The wakers of one direction. No method runs user code: each returns the wakers that the caller must drop.
+/// The wakers of a direction. No method runs user code: each returns the wakers for the caller to drop.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     /// The waker of the last call of a `poll_` method.
     polled: Option<Waker>,
-    /// The wakers of other tasks that have called one since the last event.
+    /// The wakers of other tasks that have polled since the last event.
     ///
-    /// *Not* a bound, beyond which a task is woken: a waker doesn't tell whether its task still waits, and tasks that do would wake each other
-    /// without end. Nor can tasks that have ended be told from tasks that wait for their turn.
+    /// *Not* a bound, beyond which a task is woken: a waker doesn't tell whether its task still waits, and waiting tasks would wake each
+    /// other without end. Nor can ended tasks be told from tasks that wait for their turn.
     replaced: Vec<Waker>,
     /// The slots of futures.
     slots: Vec<Slot>,
@@ -49,7 +49,7 @@ impl Waiters {
         SlotId::Future(index)
     }
 
-    /// Frees a slot; returns the waker that it held.
+    /// Frees a slot; returns the waker in it.
     #[must_use = "dropping it is user code"]
     pub(crate) fn release(&mut self, id: SlotId) -> Option<Waker> {
         match id {
@@ -58,7 +58,7 @@ impl Waiters {
         }
     }
 
-    /// Puts a waker into a slot; returns one that it holds no more.
+    /// Puts a waker into a slot; returns a waker it holds no more.
     #[must_use = "dropping it is user code"]
     pub(crate) fn insert(&mut self, id: SlotId, waker: Waker) -> Option<Waker> {
         match id {
@@ -67,8 +67,8 @@ impl Waiters {
         }
     }
 
-    /// The waker of another task stays until the next event: if that task were woken, it would poll and replace this one, which
-    /// would be woken, without end.
+    /// The waker of another task stays until the next event: if the other task were woken, it would poll and replace this
+    /// waker, whose task would be woken, without end.
     fn insert_polled(&mut self, waker: Waker) -> Option<Waker> {
         if self.replaced.iter().any(|kept| kept.will_wake(&waker)) {
             return Some(waker);

@@ -57,7 +57,7 @@ impl Source {
         outcome
     }
 
-    /// Sets the interest for a task that is about to wait.
+    /// Sets the interest for a task about to wait.
     fn prepare_wait(
         &self,
         state: &mut State,
@@ -96,7 +96,7 @@ impl Source {
         drop(waker);
     }
 
-    /// Records an event; the wakers of the tasks that waited for it go to `wakers`.
+    /// Records an event; the wakers of the awaiting tasks go to `wakers`.
     pub(crate) fn deliver(&self, event: Event, sleeps: bool, wakers: &mut Vec<Waker>) -> FollowUp {
         self.with(|state, _| {
             for direction in Direction::BOTH {
@@ -108,7 +108,7 @@ impl Source {
         })
     }
 
-    /// Sets the interest to the directions in which tasks wait after an event. If that fails, the wakers of all tasks go to
+    /// Sets the interest to the directions in which tasks wait after an event. On failure, the wakers of all tasks go to
     /// `wakers`.
     pub(crate) fn follow_up(&self, wakers: &mut Vec<Waker>) {
         self.with(|state, registered| {
@@ -122,7 +122,7 @@ impl Source {
         });
     }
 
-    /// Ends all waiting; the wakers go to `wakers`. No event: a task that waits finds it closed.
+    /// Ends all waiting; the wakers go to `wakers`. No event: a waiting task finds it closed.
     pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
         self.with(|state, _| {
             state.close();

@@ -1,4 +1,4 @@
-//! The CPUs that workers are pinned to.
+//! The CPUs to which workers are pinned.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -9,10 +9,10 @@ use brigade_sync::thread::Inherited;
 
 use crate::topology::{capacity, siblings};
 
-/// The CPUs that the workers of a pool run on; see `Builder::pin` of brigade.
+/// The CPUs for the workers of a pool; see `Builder::pin` of brigade.
 ///
-/// CPUs have the numbers that the operating system gives them, from 0. An array, a `Vec`, a range or another iterator of numbers is
-/// [`each`](Self::each) of them.
+/// CPUs are numbered as by the operating system, from 0. An array, a `Vec`, a range or another iterator of numbers converts by
+/// [`each`](Self::each).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpus(Choice);
 
@@ -26,7 +26,7 @@ enum Choice {
 }
 
 impl Cpus {
-    /// One CPU for each worker, in this order. Workers beyond the list run anywhere. A CPU may be named more than once.
+    /// A CPU for each worker, in this order. Workers beyond the list run anywhere. A CPU may be named more than once.
     pub fn each(cpus: impl IntoIterator<Item = usize>) -> Self {
         Self(Choice::Each(cpus.into_iter().collect()))
     }
@@ -51,16 +51,16 @@ impl Cpus {
         Self(Choice::Except(cpus.into_iter().collect()))
     }
 
-    /// One core for each worker: of CPUs that share a core, the first one. Workers beyond the number of cores run anywhere. Where
-    /// the system does not tell which CPUs share a core, it is one CPU for each worker.
+    /// A core for each worker: of CPUs on the same core, the first. Workers beyond the number of cores run anywhere. Where the
+    /// system does not tell which CPUs share a core, each worker has a CPU.
     pub fn cores() -> Self {
         Self(Choice::Cores)
     }
 
-    /// All workers run on any of the performance cores: the CPUs to which the system gives its greatest capacity (`cpu_capacity` of
+    /// All workers run on any of the performance cores: the CPUs with the greatest capacity in the system (`cpu_capacity` of
     /// Linux). Where all CPUs are alike, or the system does not tell, they run on all.
     ///
-    /// A loop whose parts are of one size ends with its slowest core. A pool of [as many](Self::count) threads, without pins, leaves the
+    /// A loop of equal parts ends with the slowest core. A pool of [as many](Self::count) threads, without pins, leaves the
     /// other cores to the rest of the system:
     ///
     /// ```
@@ -75,7 +75,7 @@ impl Cpus {
         Self(Choice::Performance)
     }
 
-    /// Returns the number of these CPUs, for a pool that is built by the calling thread.
+    /// Returns the number of these CPUs, for a pool built by the calling thread.
     ///
     /// # Errors
     /// As for [`resolve`](Self::resolve).
@@ -85,10 +85,10 @@ impl Cpus {
         Ok(if named > 0 { named } else { rest.iter().flat_map(CpuSet::cpus).count() })
     }
 
-    /// Returns the CPUs of each worker of a pool that is built by the calling thread.
+    /// Returns the CPUs of each worker of a pool built by the calling thread.
     ///
     /// # Errors
-    /// If the threads of such a pool may not run on a CPU that is named, if none is left, or if the system pins no threads.
+    /// If the threads of such a pool may not run on a named CPU, if no CPU is left, or if the system pins no threads.
     pub fn resolve(&self) -> io::Result<Pins> {
         let Some(allowed) = Inherited::here().affinity() else {
             let system = std::env::consts::OS;
@@ -101,7 +101,7 @@ impl Cpus {
     }
 
     /// Like `resolve`, for the given CPUs. `siblings` returns the list, as the system writes it, of the CPUs on the same core, and `capacity`
-    /// a number that is greater for a faster core.
+    /// a number, greater for a faster core.
     fn pins(
         &self,
         allowed: &CpuSet,
@@ -161,19 +161,19 @@ impl<I: IntoIterator<Item = usize>> From<I> for Cpus {
 pub struct Pins {
     /// Those of the first workers, by index.
     each: Arc<[CpuSet]>,
-    /// Those of all others; `None` if no thread is pinned. A thread begins with the CPUs of the one that starts it, which may be a
-    /// worker that is pinned.
+    /// The CPUs of all other workers; `None` if no thread is pinned. A thread begins with the CPUs of the starting thread, which
+    /// may be a pinned worker.
     rest: Option<CpuSet>,
 }
 
 impl Pins {
-    /// The CPUs of the first workers that have one each, by index.
+    /// The CPUs of the first workers, each with a single CPU, by index.
     pub fn cpus(&self) -> Vec<usize> {
         self.each.iter().map_while(|set| set.cpus().next()).collect()
     }
 
-    /// Pins the calling thread, which is the worker with this index. A CPU that has been taken from the process since the pool was
-    /// built is not an error: the thread runs where it may.
+    /// Pins the calling thread, which is the worker with this index. If a CPU has been taken from the process since the pool was
+    /// built, this is no error: the thread runs where it may.
     pub fn apply(&self, index: usize) {
         if let Some(set) = self.each.get(index).or(self.rest.as_ref()) {
             let _ = ThreadRef::caller().set_affinity(set);
@@ -187,7 +187,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// The pins of workers on these CPUs, of a machine that has them.
+    /// The pins of workers on these CPUs, of a machine with these CPUs.
     pub(crate) fn pins_of<const N: usize>(cpus: [usize; N]) -> Pins {
         Cpus::from(cpus).pins(&machine(0..64), |_| None, |_| None).unwrap()
     }
@@ -201,8 +201,8 @@ pub(crate) mod tests {
     /// The CPUs of the first workers and of the others.
     type Numbers = (Vec<Vec<usize>>, Option<Vec<usize>>);
 
-    /// The same, on a machine with CPUs 2 to 9 of which each shares a core with the one
-    /// four further, and the first four are fast.
+    /// The same, on a machine with CPUs 2 to 9: n and n + 4 share a core, and CPUs 2 to 5 are
+    /// fast.
     fn on_eight(cpus: impl Into<Cpus>) -> Result<Numbers, String> {
         let shared = |cpu| {
             let first = (cpu - 2) % 4 + 2;
@@ -235,7 +235,7 @@ pub(crate) mod tests {
         assert_eq!(rest.map(|rest| rest.len()), Some(8));
         let untold = Cpus::cores().pins(&machine(4..6), |_| None, |_| None).unwrap();
         assert_eq!(untold.each.len(), 2);
-        // Of a core whose first CPU is not the process's, the other one.
+        // Of a core whose first CPU is not the process's, the other CPU.
         let shared = |cpu| Some(vec![0, 1, 2, 3, cpu]);
         let second = Cpus::cores().pins(&machine(4..6), shared, |_| None).unwrap();
         assert_eq!(second.each.len(), 2);

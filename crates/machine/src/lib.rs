@@ -1,4 +1,4 @@
-//! The CPUs that the threads of a pool run on, their distances, and the state of a thread in the operating system.
+//! The CPUs for the threads of a pool, their distances, and the state of a thread in the operating system.
 //!
 //! A [`Cpus`] is the request of a user. It [resolves](Cpus::resolve) to [`Pins`], which pin the calling thread. [`Victims`] is the order in which idle
 //! workers try their peers; by the pins and the [`Topology`] it [resolves](Victims::resolve) to [`Neighbours`].

@@ -9,14 +9,14 @@ use std::sync::Arc;
 /// A thread that runs a job.
 #[derive(Debug)]
 pub struct ThreadInfo {
-    /// Its name.
+    /// The name of the thread.
     pub name: Option<String>,
-    /// Its number in the operating system, where that can be had: on Linux.
+    /// The number of the thread in the operating system, where available: on Linux.
     pub id: Option<u32>,
 }
 
 brigade_sync::unmodelled::thread_local! {
-    /// The calling thread; read once, as that needs system calls.
+    /// The calling thread; read once, as a read needs system calls.
     static THIS: OnceCell<Arc<ThreadInfo>> = const { OnceCell::new() };
 }
 
@@ -36,7 +36,7 @@ impl ThreadInfo {
         Arc::new(Self { name, id })
     }
 
-    /// What the operating system says about the thread now.
+    /// The present state of the thread in the operating system.
     pub fn state(&self) -> Option<ThreadState> {
         ThreadState::of(self.id?)
     }
@@ -46,13 +46,13 @@ impl ThreadInfo {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreadState {
-    /// Its number, as `top -H` and debuggers show it.
+    /// The number of the thread, as `top -H` and debuggers show it.
     pub id: u32,
     /// `R`: runs, or waits for a CPU. `S`: sleeps. `D`: waits for a disk or the like. `T`: is stopped. See `proc_pid_stat(5)`.
     pub state: char,
-    /// The function of the kernel that it sleeps in, if `/proc` has it.
+    /// The kernel function in which it sleeps, if `/proc` has it.
     pub waits_in: Option<String>,
-    /// The CPU time that it has used since it started, in steps of 10 ms.
+    /// The CPU time used since the start, in steps of 10 ms.
     pub cpu_time: Duration,
 }
 

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 /// Where Linux describes its hardware (`Documentation/ABI/stable/sysfs-devices-node` and `sysfs-devices-system-cpu` of the kernel).
 const SYSTEM: &str = "/sys/devices/system";
 
-/// The distance of CPUs that share a core.
+/// The distance of CPUs on the same core.
 const CORE: u32 = 0;
-/// The distance of CPUs that share their last cache.
+/// The distance of CPUs with the same last cache.
 const CACHE: u32 = 1;
-/// The distance of CPUs of one memory node.
+/// The distance of CPUs on the same memory node.
 const NODE: u32 = 2;
-/// What is added to the system's distance of two nodes, which is 10 for a node and itself.
+/// The amount added to the system's distance of two nodes, which is 10 for a node and itself.
 const BETWEEN_NODES: u32 = 3;
 
-/// What the operating system tells about CPUs. What it does not tell is not a difference.
+/// The operating system's data about CPUs. Where data is missing, there is no difference.
 pub struct Topology {
     system: PathBuf,
     /// In the order of their numbers.
@@ -25,17 +25,17 @@ pub struct Topology {
 /// A memory node.
 struct Node {
     cpus: Vec<usize>,
-    /// Its distances to all nodes, by position in `Topology::nodes`.
+    /// The distances to all nodes, by position in `Topology::nodes`.
     distances: Vec<u32>,
 }
 
 impl Topology {
-    /// Reads that of this machine.
+    /// Reads the topology of this machine.
     pub fn of_this_machine() -> Self {
         Self::read(SYSTEM)
     }
 
-    /// Reads it from a folder that is laid out as Linux's `/sys/devices/system`.
+    /// Reads it from a folder laid out as Linux's `/sys/devices/system`.
     pub fn read(system: impl Into<PathBuf>) -> Self {
         let system = system.into();
         let text = |path: &str| fs::read_to_string(system.join(path)).ok();
@@ -49,7 +49,7 @@ impl Topology {
         Self { nodes: nodes.collect(), system }
     }
 
-    /// The position of a CPU's memory node among the nodes; 0 if that is unknown.
+    /// The position of a CPU's memory node among the nodes; 0 if unknown.
     pub fn node_of(&self, cpu: usize) -> usize {
         self.nodes.iter().position(|node| node.cpus.contains(&cpu)).unwrap_or(0)
     }
@@ -70,14 +70,14 @@ impl Topology {
         }
     }
 
-    /// Whether a list that the system has for one CPU names the other.
+    /// Whether the system's list for a CPU names the other.
     fn shares(&self, one: usize, other: usize, list: &Path) -> bool {
         let path = self.cpu(one).join(list);
         let list = fs::read_to_string(path).ok().and_then(|list| members(&list));
         list.is_some_and(|list| list.contains(&other))
     }
 
-    /// The list of the CPUs that share the last cache of a CPU.
+    /// The list of the CPUs with the same last cache as a CPU.
     fn last_cache(&self, cpu: usize) -> Option<PathBuf> {
         let level = |index: usize| {
             let path = self.cpu(cpu).join(format!("cache/index{index}/level"));
@@ -93,7 +93,7 @@ impl Topology {
     }
 }
 
-/// The system's list of the CPUs that share a core with this one.
+/// The system's list of the CPUs on the same core as this CPU.
 pub(crate) fn siblings(cpu: usize) -> Option<Vec<usize>> {
     let path = format!("{SYSTEM}/cpu/cpu{cpu}/topology/thread_siblings_list");
     members(&fs::read_to_string(path).ok()?)
@@ -118,8 +118,8 @@ fn members(list: &str) -> Option<Vec<usize>> {
 pub(crate) mod tests {
     use super::*;
 
-    /// A machine of two nodes with four CPUs each; CPUs 2n and 2n + 1 share a core, and each node has two caches of one core each,
-    /// but for the second, whose cores share one.
+    /// A machine of two nodes with four CPUs each; CPUs 2n and 2n + 1 share a core, and the first node has a cache for each core,
+    /// the second a single cache.
     pub(crate) fn two_nodes() -> (tempfile::TempDir, Topology) {
         let folder = tempfile::tempdir().unwrap();
         let write = |path: String, text: &str| {

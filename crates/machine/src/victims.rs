@@ -1,4 +1,4 @@
-//! In which order a worker that has nothing to do tries the queues of its peers.
+//! The order in which an idle worker tries the queues of the others.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::topology::Topology;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Victims {
-    /// All of them in a circle, from a random one on. The default.
+    /// All of them in a circle, from a random peer on. The default.
     #[default]
     Random,
-    /// The nearest: workers whose CPUs share a core, then those that share the last cache, then those of the same memory node. Workers
-    /// of other nodes follow by the distance that the operating system reports. For workers that have a
-    /// CPU each; the others are tried last. Where all are equally near, it is the same as `Random`.
+    /// The nearest: workers whose CPUs share a core, then the last cache, then the memory node. Workers of other nodes follow by the
+    /// distance reported by the operating system. For workers with a CPU each; the others are tried last. Where all are equally near,
+    /// it is the same as `Random`.
     Nearest,
     /// Those with the smallest number in this table: row *i* has the distances of worker *i* to all workers, in any unit. Workers
     /// beyond the table are tried last.
@@ -24,11 +24,11 @@ pub enum Victims {
 /// The peers of each worker, by distance.
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours {
-    /// For each worker the peers that are equally near, nearest first.
+    /// For each worker the groups of equally near peers, nearest first.
     rings: Arc<[Vec<Box<[usize]>>]>,
 }
 
-/// The peers of one worker.
+/// The peers of a worker.
 #[derive(Clone, Copy)]
 pub struct Rings<'a> {
     rings: &'a [Box<[usize]>],
@@ -37,12 +37,12 @@ pub struct Rings<'a> {
 }
 
 impl<'a> Rings<'a> {
-    /// Those that are equally near, nearest first.
+    /// The groups of equally near peers, nearest first.
     pub fn iter(self) -> impl Iterator<Item = &'a [usize]> {
         self.rings.iter().map(|ring| &**ring)
     }
 
-    /// Whether this worker is in one of them, unless it is their owner.
+    /// Whether a group has this worker, unless it is the owner of the groups.
     #[inline]
     pub fn have(self, index: usize) -> bool {
         index < self.placed
@@ -53,7 +53,7 @@ impl Victims {
     /// The peers of each worker of a pool with these pins.
     ///
     /// # Errors
-    /// If the order can't be made; what to do.
+    /// If the order can't be made; the text says how to solve it.
     pub fn resolve(&self, pins: &Pins, topology: &Topology) -> Result<Neighbours, String> {
         let table = match self {
             Self::Random => return Ok(Neighbours::default()),
@@ -102,7 +102,7 @@ impl Neighbours {
     }
 }
 
-/// The peers of one worker, which are equally near in each group.
+/// The peers of a worker, in groups of equally near peers.
 fn rings(index: usize, row: &[u32]) -> Vec<Box<[usize]>> {
     let mut peers: Vec<_> = (0..row.len()).filter(|&peer| peer != index).collect();
     peers.sort_unstable_by_key(|&peer| (row[peer], peer));

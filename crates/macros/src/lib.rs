@@ -9,10 +9,10 @@ use proc_macro::{Delimiter, Group, Span, TokenStream, TokenTree};
 /// Makes an `async fn main` the main function of a program: builds a pool, and runs the body on the calling thread inside of it.
 ///
 /// The pool has the default configuration, or as many threads as `#[brigade::main(threads = 4)]` says: a number, a constant, or any
-/// other value that `Builder::threads` takes. Jobs that the body spawns run on this pool, which is dropped when the body has ended.
+/// other argument of `Builder::threads`. Jobs spawned by the body run on this pool, which is dropped when the body has ended.
 ///
-/// The drop waits for closures, and cancels futures that are not ready by then, also futures that keep each other busy. This does not
-/// change the exit code, which is that of any `main`: 0 for `()` or `Ok`, 1 for an `Err`, which is printed, and 101 for a panic of the
+/// The drop waits for closures, and cancels futures not ready by then, also futures that keep each other busy. This does not change
+/// the exit code, which is as for any `main`: 0 for `()` or `Ok`, 1 for an `Err`, which is printed, and 101 for a panic of the
 /// body. A panic of a job or future does not change it either. In each case the pool ends first.
 ///
 /// ```ignore
@@ -39,7 +39,7 @@ pub fn main(attribute: TokenStream, function: TokenStream) -> TokenStream {
 /// ```
 ///
 /// With `paused`, which needs brigade's feature `test-util`, the pool is a `LocalPool::paused`: the test's thread runs all of its jobs, and
-/// its clock is virtual.
+/// the clock is virtual.
 ///
 /// ```ignore
 /// #[brigade::test(paused)]
@@ -54,14 +54,14 @@ pub fn test(attribute: TokenStream, function: TokenStream) -> TokenStream {
     expand(attribute, function, true).unwrap_or_else(Problem::into_tokens)
 }
 
-/// What is wrong, and where.
+/// The mistake, and where it is.
 struct Problem {
     at: Span,
     message: &'static str,
 }
 
 impl Problem {
-    /// The error that the compiler shows.
+    /// The error for the compiler to show.
     fn into_tokens(self) -> TokenStream {
         let Self { at, message } = self;
         let error = parse(&format!("compile_error! {{ {message:?} }}"));
@@ -105,7 +105,7 @@ fn expand(
     }
     let group = |delimiter, tokens| TokenTree::Group(Group::new(delimiter, tokens));
     let call = [name.clone(), group(Delimiter::Parenthesis, TokenStream::new())];
-    // The function as it is, so that its body is checked against its result; and then a pool that runs it.
+    // The function as it is, so the body is checked against the result; and then a pool that runs it.
     let mut statements = TokenStream::from_iter(tokens[asynchronous..].iter().cloned());
     let (make, run) = match pool {
         Pool::Paused => {

@@ -1,4 +1,4 @@
-//! What a pool does at one moment.
+//! The state of a pool at a moment.
 
 use core::fmt;
 use core::time::Duration;
@@ -25,38 +25,38 @@ pub struct Dump {
     pub pool: Cow<'static, str>,
     /// Whether the pool has been closed, or no longer exists.
     pub is_closed: bool,
-    /// Whether the jobs that run are known; see `Builder::observe_jobs` of brigade.
+    /// Whether the running jobs are known; see `Builder::observe_jobs` of brigade.
     pub is_observed: bool,
     /// Whether the [waits](WorkerDump::waits) of the workers are known. They are not if another thread was changing the list of
-    /// them, at the begin or the end of a wait, each time that the dump tried to read it.
+    /// them, at the begin or the end of a wait, at each attempt of the dump to read it.
     pub are_waits_known: bool,
-    /// Threads, including those that are about to be started.
+    /// Threads, including threads about to be started.
     pub threads: usize,
-    /// The threads that sleep as there is nothing to do.
+    /// The sleeping threads, which have nothing to do.
     pub parked: usize,
     /// The threads that look for a job.
     pub searching: usize,
-    /// Jobs on the queue that all threads share.
+    /// Jobs on the shared queue.
     pub queued: usize,
-    /// High jobs that are queued.
+    /// Queued high jobs.
     pub queued_high: usize,
-    /// Low jobs that are queued.
+    /// Queued low jobs.
     pub queued_low: usize,
-    /// Futures, also local futures, that wait to be woken, or are about to be polled again.
+    /// Futures, also local futures, waiting to be woken, or about to be polled again.
     pub pending_futures: usize,
     /// The jobs cancelled so far, by cause.
     pub cancelled: Causes,
-    /// The workers by index. That of a thread that has ended is empty.
+    /// The workers by index. The entry of an ended thread is empty.
     pub workers: Vec<WorkerDump>,
-    /// Jobs of the pool that other threads run: a worker of another pool in a join, or a submitter
+    /// Jobs of the pool on other threads: a worker of another pool in a join, or a submitter
     /// whose job runs in its caller.
     pub elsewhere: Vec<JobDump>,
-    /// The queued jobs: of each class the 64 that have waited longest. Like the fields below, it is empty unless the pool's jobs are
+    /// The queued jobs: the 64 oldest of each class. Like the fields below, it is empty unless the pool's jobs are
     /// [observed](Self::is_observed).
     pub queued_jobs: Vec<WaitingJob>,
-    /// The futures that wait to be woken, or to be polled again: the oldest 64.
+    /// The futures waiting to be woken, or to be polled again: the oldest 64.
     pub futures: Vec<WaitingJob>,
-    /// The timers of closures, and the futures that wait for a timer.
+    /// The timers of closures, and the futures waiting for a timer.
     pub timers: usize,
     /// The next 64 of these timers, and when they are due; 0 if they are late.
     pub due: Vec<(Duration, JobLabel)>,
@@ -66,43 +66,43 @@ pub struct Dump {
     pub returned_futures: Vec<(JobLabel, u64)>,
 }
 
-/// One worker in a [`Dump`].
+/// A worker in a [`Dump`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WorkerDump {
-    /// Its index.
+    /// The index of the worker.
     pub index: usize,
-    /// Its stack of jobs, if the pool's jobs are observed: a job, then the job that runs inside a wait of it, and so on. A job returns
-    /// only after those that follow it, even if its own wait is over.
+    /// The worker's stack of jobs, if the pool's jobs are observed: a job, then the job run inside a wait of it, and so on. A job
+    /// returns only after its successors in the list, even if the wait is over.
     pub jobs: Vec<JobDump>,
-    /// What its innermost job waits for in a join, and the waits around that; empty if the waits are
+    /// The wait of the innermost job in a join, and the waits around it; empty if the waits are
     /// not [known](Dump::are_waits_known).
     pub waits: Vec<WaitDump>,
-    /// Jobs on its own queue.
+    /// Jobs on the worker's own queue.
     pub queued: usize,
-    /// Forks and jobs of scopes that others may take.
+    /// Forks and jobs of scopes that other workers may take.
     pub forks: usize,
-    /// Jobs that only this worker may run: local futures that have been woken, and shares of a broadcast.
+    /// Jobs that only this worker may run: woken local futures, and shares of a broadcast.
     pub own: usize,
 }
 
-/// A job that runs, in a [`Dump`].
+/// A running job, in a [`Dump`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct JobDump {
-    /// Its name, if it has one.
+    /// The name of the job, if any.
     pub name: Option<Cow<'static, str>>,
-    /// Where it was submitted: the line that called the pool.
+    /// Where the job was submitted: the line of the call.
     pub place: &'static Location<'static>,
-    /// How long it has run; for a future, the poll that it is in.
+    /// How long it has run; for a future, how long the current poll has run.
     pub ran: Duration,
-    /// The name of its thread, if that has one.
+    /// The name of the running thread, if any.
     pub thread: Option<String>,
-    /// The state of its thread in the operating system; Linux only.
+    /// The state of the running thread in the operating system; Linux only.
     pub state: Option<ThreadState>,
 }
 
-/// A job that waits, in a [`Dump`]: queued, or a future that has been polled.
+/// A waiting job, in a [`Dump`]: queued, or a future between polls.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WaitingJob {
@@ -110,23 +110,23 @@ pub struct WaitingJob {
     pub job: JobLabel,
     /// How long ago it was accepted.
     pub age: Duration,
-    /// For how long it has waited: for a future, since the end of its last poll.
+    /// For how long it has waited: for a future, since the end of the last poll.
     pub waited: Duration,
-    /// What its last poll was waiting for when it ended, the first 8 things. It is empty for a queued job, and for a future that waits for
-    /// something outside of brigade, such as a channel, or for futures which its last poll did not poll. The future may have been
+    /// The events awaited at the end of the last poll, at most the first 8. Empty for a queued job, and for a future that waits for
+    /// something outside of brigade, such as a channel, or for inner futures left out by the last poll. The future may have been
     /// woken since.
     pub awaits: Vec<Awaits>,
 }
 
-/// What a future waits for, in a [`Dump`].
+/// The event a future waits for, in a [`Dump`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Awaits {
-    /// A timer that is due in this time; 0 if it is late.
+    /// A timer due in this time; 0 if it is late.
     Timer(Duration),
     /// Data to read, or a connection to accept, from the file with this number.
     Readable(u64),
-    /// Space to write to the file with this number, or its connection.
+    /// Space to write to the file with this number, or a connection of it.
     Writable(u64),
     /// The end of a job; `None` if this job is not known: of another pool, or queued.
     Job(Option<JobLabel>),
@@ -134,7 +134,7 @@ pub enum Awaits {
     Set,
     /// Room in a bounded pool.
     Room,
-    /// Its turn: it has yielded, and is queued.
+    /// A turn: it has yielded, and is queued.
     Turn,
 }
 
@@ -146,9 +146,9 @@ pub struct WaitDump {
     pub is_for_any: bool,
     /// How many jobs it waits for. In a wait for more than 64 they are not listed, and this is 0.
     pub awaited: usize,
-    /// The jobs among them that run on a worker of the same observed pool: the index of the worker, and the job.
+    /// The running jobs among them, on workers of the same observed pool: the index of the worker, and the job.
     pub running: Vec<(usize, JobDump)>,
-    /// The futures among them that wait to be woken, or to be polled again. The other jobs have not started, have just ended, or belong to
+    /// The futures among them waiting to be woken, or to be polled again. The other jobs have not started, have just ended, or belong to
     /// another pool.
     pub pending: Vec<JobLabel>,
 }
@@ -199,7 +199,7 @@ impl WaitingJob {
 }
 
 impl Dump {
-    /// The dump of a pool that no longer exists.
+    /// The dump of a dropped pool.
     #[doc(hidden)]
     pub fn of_none() -> Self {
         Self { is_closed: true, are_waits_known: true, ..Self::default() }
@@ -213,7 +213,7 @@ impl Dump {
 }
 
 impl Dump {
-    /// Writes the jobs that wait, and the timers.
+    /// Writes the waiting jobs, and the timers.
     fn write_waiting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for WaitingJob { job, age, .. } in &self.queued_jobs {
             writeln!(f, "  queued, {}: {job} for {age:.1?}", job.class)?;

@@ -7,9 +7,9 @@ use std::panic::Location;
 /// The names of the classes, in the order in which workers take their jobs.
 pub(crate) const CLASSES: [&str; 3] = ["high", "normal", "low"];
 
-/// What an observed job is known by, and its span.
+/// The identity of an observed job, and its span.
 pub struct Job {
-    /// Its name, place and class.
+    /// The name, place and class.
     pub label: JobLabel,
     /// The span in which it was submitted, if the pool's jobs have spans.
     pub(crate) span: Option<Box<dyn Span>>,
@@ -18,11 +18,11 @@ pub struct Job {
 /// The name, place and class of a job, in a [`Dump`](crate::Dump).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobLabel {
-    /// Its name, if it has one.
+    /// The name of the job, if any.
     pub name: Option<Cow<'static, str>>,
-    /// Where it was submitted: the line that called the pool.
+    /// Where the job was submitted: the line of the call.
     pub place: &'static Location<'static>,
-    /// Its class: `high`, `normal` or `low`.
+    /// The class: `high`, `normal` or `low`.
     pub class: &'static str,
 }
 
@@ -32,14 +32,14 @@ impl fmt::Display for JobLabel {
     }
 }
 
-/// The span of a job, or of its submitter.
+/// The span of a job, or of the submitter.
 pub(crate) trait Span: Send + Sync {
-    /// Calls a closure that makes parts: they are in this span, on whatever thread they run.
+    /// Calls a closure that makes parts: they are in this span, on any thread.
     fn lend(&self, call: &mut dyn FnMut());
 
-    /// Calls a closure in this span; its parts are in it too.
+    /// Calls a closure in this span; parts made by it are in the span too.
     fn enter(&self, call: &mut dyn FnMut());
 
-    /// Opens the span of a job of that pool, which starts on this worker.
+    /// Opens the span of a job of this pool, starting on this worker.
     fn open(&self, pool: &str, job: &Job, worker: Option<usize>) -> Box<dyn Span>;
 }

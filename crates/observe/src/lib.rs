@@ -1,7 +1,7 @@
-//! Observes the jobs of a pool: tells hooks how they ended and which run for long, and records what each thread runs.
+//! Observes the jobs of a pool: reports outcomes and long runs to hooks, and records the running jobs of each thread.
 //!
-//! A pool that is observed has an [`Observer`], made by [`Settings`], and is its [`Site`]. A [`Watcher`] begins a [`Watch`] for each job. The
-//! watch runs the job, and lists it in the [`Record`] of its thread. `README.md` has the design.
+//! An observed pool has an [`Observer`], made by [`Settings`], and is the observer's [`Site`]. A [`Watcher`] begins a [`Watch`] for each
+//! job. The watch runs the job, and lists it in the [`Record`] of the thread. `README.md` has the design.
 //!
 //! ```
 //! use brigade_observe::{End, Job, JobLabel, Record, Settings, Site, Watcher};

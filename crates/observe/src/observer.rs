@@ -20,7 +20,7 @@ use crate::stall::{Detector, Stall};
 use crate::times::Histograms;
 use crate::unfinished::{Entry, Stage, Unfinished};
 
-/// The stack of the thread that looks for stalls, in bytes: its hook may format and log.
+/// The stack of the stall detector's thread, in bytes: the hook may format and log.
 const STACK_SIZE: usize = 256 << 10;
 
 /// The time between two looks if a limit is too far in the future to be represented.
@@ -32,7 +32,7 @@ pub struct Settings {
     /// Whether the times of jobs are recorded.
     #[cfg(feature = "histograms")]
     pub(crate) times: bool,
-    /// Returns the current span, if each job has one.
+    /// Returns the current span, if each job has a span.
     pub(crate) span: Option<fn() -> Box<dyn Span>>,
     hooks: Hooks,
 }
@@ -40,30 +40,30 @@ pub struct Settings {
 #[derive(Default)]
 struct Hooks {
     on_outcome: Option<Arc<OutcomeHook>>,
-    /// Until the thread that looks for stalls has it.
+    /// Until the detector's thread has it.
     on_stall: Option<Stalls>,
 }
 
 /// Begins to watch a job; the last argument says whether it has a handle.
 pub(crate) type Begin = fn(Arc<Observer>, Arc<Job>, bool) -> Box<dyn Watching>;
 
-/// A hook that is told how a job ended.
+/// A hook for outcomes of jobs.
 type OutcomeHook = dyn Fn(&Outcome<'_>) + Send + Sync;
 
-/// A hook that is told of a job that runs for long.
+/// A hook for long-running jobs.
 type StallHook = Arc<dyn Fn(&Stall) + Send + Sync>;
 
-/// The search for jobs that run for long.
+/// The search for long-running jobs.
 struct Stalls {
     after: Duration,
     hook: StallHook,
-    /// Starts its thread; by its address as `begin`.
+    /// Starts the thread; a function pointer for the same reason as `begin`.
     start: fn(&Arc<Observer>, Self, Arc<Inherited>) -> io::Result<()>,
 }
 
-/// The watch over one job, which is in the job: dropped with a job that does not run, it tells that the job was cancelled.
+/// The watch over a job, kept inside the job: dropped with an unrun job, it reports a cancellation.
 pub(crate) trait Watching: Send {
-    /// Runs the job, or polls its future; the closure returns whether that is the end of the job.
+    /// Runs the job, or polls its future; the closure returns whether the job has ended.
     fn run(&mut self, call: &mut dyn FnMut() -> bool);
 
     /// The job was not accepted: it has no end.
@@ -79,7 +79,7 @@ impl Settings {
         self.hooks.on_outcome = Some(Arc::new(hook));
     }
 
-    /// Tells a hook of each job that has run for `after`.
+    /// Tells a hook of each job once it has run for `after`.
     pub fn on_stall(&mut self, after: Duration, hook: impl Fn(&Stall) + Send + Sync + 'static) {
         self.hooks.on_stall = Some(Stalls { after, hook: Arc::new(hook), start: Observer::start });
     }
@@ -91,7 +91,7 @@ impl Settings {
     }
 }
 
-/// A pool that is observed.
+/// An observed pool.
 pub trait Site: Send + Sync {
     /// Returns whether the pool is of this process. In a forked child, locks may be held forever.
     fn is_here(&self) -> bool;
@@ -115,20 +115,20 @@ pub struct Observer {
     site: Box<dyn Site>,
     /// The name of the pool.
     pub(crate) pool: Arc<str>,
-    /// Begins to watch a job. By its address, as only a program that observes a pool contains the code of a watch.
+    /// Begins to watch a job. A function pointer, so only a program with an observed pool contains the code of a watch.
     pub(crate) begin: Begin,
     /// Without the hooks.
     pub(crate) settings: Settings,
     /// Until the pool has ended.
     hooks: Mutex<Hooks>,
     on_outcome: Option<Weak<OutcomeHook>>,
-    /// The record of the threads that are not the pool's: they run jobs that they join, or for which there is no room.
+    /// The record of foreign threads: they run jobs that they join, or for which there is no room.
     outside: Record,
-    /// The jobs that have not ended.
+    /// The unfinished jobs.
     pub(crate) unfinished: Unfinished,
     /// How many closures have returned a future, by the place of their submission, which are few.
     returned: Mutex<BTreeMap<&'static Location<'static>, (JobLabel, u64)>>,
-    /// The thread that looks for stalls, if there is one.
+    /// The thread that looks for stalls, if any.
     detector: Detector,
 }
 
@@ -162,7 +162,7 @@ impl Observer {
         &*self.site
     }
 
-    /// Calls a closure with the record of this thread, and with its index if it is a worker of the pool.
+    /// Calls a closure with the record of this thread, and with the worker's index on a worker of the pool.
     pub(crate) fn on_record<R>(&self, call: impl FnOnce(Option<usize>, &Record) -> R) -> R {
         let (mut call, mut result) = (Some(call), None);
         self.site.on_thread(&self.outside, &mut |index, record| {
@@ -192,7 +192,7 @@ impl Observer {
         self.returned.lock().entry(label.place).or_insert_with(|| (label.clone(), 0)).1 += 1;
     }
 
-    /// Adds the jobs that no worker of the pool runs, and the timers.
+    /// Adds all jobs but those on the pool's workers, and the timers.
     pub fn dump(&self, dump: &mut Dump) {
         dump.is_observed = true;
         dump.elsewhere = self.outside.running().iter().map(JobDump::new).collect();
@@ -224,7 +224,7 @@ impl Observer {
         dump.returned_futures = self.returned.lock().values().cloned().collect();
     }
 
-    /// Returns the futures with these ids that wait to be woken, or to be polled again.
+    /// Returns the futures with these ids if they wait to be woken, or to be polled again.
     pub fn pending(&self, ids: &[JobId]) -> Vec<JobLabel> {
         let ids: Vec<_> = ids.iter().map(|&id| id.into()).collect();
         let mut found = self.unfinished.find(&ids);
@@ -232,7 +232,7 @@ impl Observer {
         found.iter().map(|entry| entry.job.label.clone()).collect()
     }
 
-    /// Returns how long the jobs of the pool that have ended waited and ran, if that is recorded.
+    /// Returns how long the ended jobs of the pool waited and ran, if recorded.
     #[cfg(feature = "histograms")]
     pub fn histograms(&self) -> Option<Histograms> {
         let mut all = self.settings.times.then(Histograms::new)?;
@@ -241,7 +241,7 @@ impl Observer {
         Some(all)
     }
 
-    /// Starts the thread that looks for stalls, if there is a hook for them.
+    /// Starts the stall detector's thread, if there is a hook for stalls.
     ///
     /// # Errors
     /// The operating system's error if it can't be started.
@@ -261,15 +261,15 @@ impl Observer {
         Ok(())
     }
 
-    /// Ends that thread, and waits for its end until the deadline at most; returns whether it has ended. The pool has ended, so the hooks are
-    /// dropped.
+    /// Ends the detector's thread, and waits for the end until the deadline at most; returns whether it has ended. The pool has ended, so
+    /// the hooks are dropped.
     pub fn end(&self, deadline: Option<Instant>) -> bool {
         let hooks = mem::take(&mut *self.hooks.lock());
         drop_contained(hooks);
         self.detector.end(deadline)
     }
 
-    /// The main function of the thread that looks for stalls.
+    /// The main function of the detector's thread.
     fn detect(&self, after: Duration, hook: &StallHook) {
         let mut at = time::now();
         while !self.detector.ends_by(at) {

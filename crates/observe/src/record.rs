@@ -1,4 +1,4 @@
-//! What one thread runs now.
+//! The jobs that a thread runs now.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::job::Job;
 #[cfg(feature = "histograms")]
 use crate::times::Histograms;
 
-/// A job while a thread runs it: a closure from its start to its end, or one poll of a future.
+/// A job while a thread runs it: a closure from start to end, or a single poll of a future.
 #[derive(Clone)]
 pub struct Stretch {
     /// The job.
@@ -26,44 +26,44 @@ pub struct Stretch {
     pub(crate) is_reported: bool,
 }
 
-/// What one worker runs and has run, or all threads that are not the pool's.
+/// The present and past jobs of a worker, or of all foreign threads.
 ///
-/// Only that worker changes it, so its lock is free, except while another thread reads it for a dump or a look for stalls.
+/// Only the worker changes it, so the lock is free, except while another thread reads it for a dump or a look for stalls.
 #[derive(Default)]
 pub struct Record(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// What it runs, outermost first.
+    /// The running jobs, outermost first.
     running: Vec<Stretch>,
-    /// How long its jobs have waited and run; made with the first of them.
+    /// How long the jobs have waited and run; made with the first job.
     #[cfg(feature = "histograms")]
     times: Option<Box<Histograms>>,
 }
 
 impl Record {
-    /// A job starts, or its future is polled.
+    /// Records the start of a job, or of a poll of a future.
     pub(crate) fn begin(&self, job: &Arc<Job>, id: Option<JobId>, since: Instant) {
         let (job, thread) = (job.clone(), ThreadInfo::current());
         self.0.lock().running.push(Stretch { job, id, since, thread, is_reported: false });
     }
 
-    /// The job, or its poll, ends.
+    /// Records the end of the job, or of the poll.
     pub(crate) fn end(&self, job: &Arc<Job>) {
         let mut state = self.0.lock();
-        // A worker's last one, as jobs nest; other threads have one record.
+        // The last entry on a worker, as jobs nest; other threads share a record.
         let place = state.running.iter().rposition(|stretch| Arc::ptr_eq(&stretch.job, job));
         let ended = place.map(|place| state.running.remove(place));
         drop(state);
         drop(ended);
     }
 
-    /// What runs, outermost first.
+    /// The running jobs, outermost first.
     pub fn running(&self) -> Vec<Stretch> {
         self.0.lock().running.clone()
     }
 
-    /// A job has ended that waited and ran for so long.
+    /// Records the waiting and running time of an ended job.
     #[cfg(feature = "histograms")]
     pub(crate) fn add_times(&self, waited: Duration, ran: Duration) {
         self.0.lock().times.get_or_insert_with(|| Box::new(Histograms::new())).add(waited, ran);
@@ -75,7 +75,7 @@ impl Record {
         self.0.lock().times.iter().for_each(|times| all.add_all(times));
     }
 
-    /// Takes note of what has run for `after`, each once; also returns when the next one may have.
+    /// Marks the jobs that have run for `after`, each once; also returns the time to look for the next.
     pub(crate) fn stalled(&self, now: Instant, after: Duration) -> (Vec<Stretch>, Option<Instant>) {
         let mut next: Option<Instant> = None;
         let mut found = Vec::new();

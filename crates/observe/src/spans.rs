@@ -8,13 +8,13 @@ use crate::job::{Job, Span};
 use crate::observer::Settings;
 
 impl Settings {
-    /// Opens a span for each job, as a child of the span of the thread that submits it.
+    /// Opens a span for each job, as a child of the submitting thread's span.
     pub fn spans(&mut self) {
         self.span = Some(|| Box::new(Held(tracing::Span::current())));
     }
 }
 
-/// A span, which is used and dropped with its subscriber as that of the thread. A registry of spans looks there for a span and its
+/// A span, used and dropped with its subscriber as the thread's. A registry of spans looks there for a span and the
 /// parents, and the submitter's subscriber may not be the worker's.
 #[derive(Clone)]
 struct Held(tracing::Span);
@@ -55,7 +55,7 @@ impl Span for Held {
         if let Some(index) = worker {
             span.record("worker", index);
         }
-        // A span that the subscriber does not want must not hide the submitter's.
+        // A span unwanted by the subscriber must not hide the submitter's.
         Box::new(if span.is_disabled() { self.clone() } else { Held(span) })
     }
 }

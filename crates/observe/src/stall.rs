@@ -1,4 +1,4 @@
-//! Jobs that run for long, and the thread that finds them.
+//! Long-running jobs, and the thread that finds them.
 
 use core::fmt;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::record::Stretch;
 
 /// A job that has run for longer than the pool's limit; see `Builder::on_stall` of brigade.
 ///
-/// [`Display`](fmt::Display) writes one line with all of it.
+/// [`Display`](fmt::Display) writes all of it on a line.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stall {
     /// The name of the pool.
     pub pool: Arc<str>,
-    /// The index of the worker that runs the job; `None` for a thread that is not the pool's.
+    /// The index of the worker that runs the job; `None` for a foreign thread.
     pub worker: Option<usize>,
     /// The job.
     pub job: JobDump,
@@ -59,7 +59,7 @@ pub(crate) struct Detector {
 }
 
 impl Detector {
-    /// Notes that this is the thread.
+    /// Sets the detector's thread.
     pub(crate) fn set_thread(&self, thread: Thread) {
         *self.thread.lock() = Some(thread);
     }
@@ -69,7 +69,7 @@ impl Detector {
         self.ends.park(Some(time::until(at)))
     }
 
-    /// Ends the thread and waits for it until the deadline at most, unless the caller is that thread; returns whether it has ended.
+    /// Ends the thread and waits for it until the deadline at most, unless called on the thread; returns whether it has ended.
     pub(crate) fn end(&self, deadline: Option<Instant>) -> bool {
         self.ends.unpark();
         let thread = self.thread.lock().take();

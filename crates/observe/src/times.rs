@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use hdrhistogram::Histogram;
 
-/// The digits of a recorded time that are exact: two, so that it is at most 1 % too large. A histogram has some 10 to 30 kB then;
+/// The exact digits of a recorded time: two, so it is at most 1 % too large. A histogram has some 10 to 30 kB then;
 /// with three digits it has ten times as much.
 const DIGITS: u8 = 2;
 
@@ -15,9 +15,9 @@ const DIGITS: u8 = 2;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Histograms {
-    /// From the acceptance of a job to its start.
+    /// From acceptance to start.
     pub waiting: Times,
-    /// From the start of a job to its end; for a future, all of its polls together.
+    /// From start to end; for a future, all polls together.
     pub running: Times,
 }
 
@@ -30,7 +30,7 @@ impl Histograms {
         Self { waiting: Times::new(), running: Times::new() }
     }
 
-    /// Adds the times of one job.
+    /// Adds the times of a job.
     pub(crate) fn add(&mut self, waited: Duration, ran: Duration) {
         self.waiting.add(waited);
         self.running.add(ran);
@@ -69,7 +69,8 @@ impl Times {
         self.0.len()
     }
 
-    /// The time that this part of the recorded ones does not exceed, from 0 to 1: 0.5 for the median. Zero if there is none.
+    /// The smallest time not exceeded by this part of the recorded times, from 0 to 1: 0.5 for the median. Zero without any
+    /// times.
     pub fn quantile(&self, part: f64) -> Duration {
         Duration::from_nanos(self.0.value_at_quantile(part))
     }
@@ -79,7 +80,7 @@ impl Times {
         self.quantile(0.5)
     }
 
-    /// The time that 99 of 100 do not exceed.
+    /// The time not exceeded by 99 of 100.
     pub fn p99(&self) -> Duration {
         self.quantile(0.99)
     }
@@ -94,7 +95,7 @@ impl Times {
         Duration::from_nanos(self.0.mean() as u64)
     }
 
-    /// The histogram itself, in nanoseconds: to export it, or to subtract an earlier one.
+    /// The histogram itself, in nanoseconds: to export it, or to subtract an earlier histogram.
     pub fn histogram(&self) -> &Histogram<u64> {
         &self.0
     }

@@ -1,8 +1,8 @@
-//! The jobs of a pool that have not ended, for a dump.
+//! The unfinished jobs of a pool, for a dump.
 //!
-//! **List rule.** A watch adds its job, before that is queued, and removes it when it ends, or with a job that never runs. In between only the
-//! thread that runs the job changes the entry. Any thread may read it. No user code runs under a lock, and none is dropped there: a reader
-//! drops its copies later.
+//! **List rule.** A watch adds the job before it is queued, and removes it at the end, or when the job is dropped unrun. In between only
+//! the thread that runs the job changes the entry. Any thread may read it. No user code runs under a lock, and none is dropped there: a
+//! reader drops its copies later.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,7 +22,7 @@ const SHARDS: usize = 8;
 /// This many vacant places are kept.
 const KEPT: usize = 64;
 
-/// A job that has not ended, or a timer.
+/// An unfinished job, or a timer.
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) job: Arc<Job>,
@@ -37,14 +37,14 @@ pub(crate) struct Entry {
 pub(crate) enum Stage {
     Queued,
     Running,
-    /// A future: when its last poll ended, and the notes of that.
+    /// A future: the end of the last poll, and the notes of the poll.
     Pending(Instant, Vec<Awaited>),
-    /// A closure that is queued at this time.
+    /// A closure to be queued at this time.
     Timed(Instant),
 }
 
 impl Entry {
-    /// The jobs that its last poll noted.
+    /// The jobs noted by the last poll.
     pub(crate) fn awaited_jobs(&self) -> impl Iterator<Item = usize> {
         self.awaits().iter().filter_map(|awaited| match awaited {
             Awaited::Job(id) => Some(*id),
@@ -52,12 +52,12 @@ impl Entry {
         })
     }
 
-    /// The notes of its last poll.
+    /// The notes of the last poll.
     pub(crate) fn awaits(&self) -> &[Awaited] {
         if let Stage::Pending(_, awaits) = &self.stage { awaits } else { &[] }
     }
 
-    /// When its timer is due.
+    /// When the timer is due.
     pub(crate) fn due(&self) -> Option<Instant> {
         if let Stage::Timed(at) = self.stage {
             return Some(at);

@@ -37,24 +37,24 @@ impl Settings {
     }
 }
 
-/// The identity of a job that is about to be submitted to an observed pool.
+/// The identity of a job about to be submitted to an observed pool.
 #[derive(Clone)]
 pub struct Watcher {
     observer: Arc<Observer>,
     job: Arc<Job>,
 }
 
-/// The watch over one job, which is in the job: dropped with a job that does not run, it tells that the job was cancelled.
+/// The watch over a job, kept inside the job: dropped with an unrun job, it reports a cancellation.
 pub struct Watch(Box<dyn Watching>);
 
 impl Watcher {
-    /// The watcher of a job that the calling thread submits.
+    /// The watcher of a job submitted by the calling thread.
     pub fn new(observer: &Arc<Observer>, label: JobLabel) -> Self {
         let job = Arc::new(Job { label, span: observer.span() });
         Self { observer: observer.clone(), job }
     }
 
-    /// Begins the watch over a job that has been accepted, or is about to be.
+    /// Begins the watch over a job, accepted or about to be.
     pub fn begin(self, has_handle: bool) -> Watch {
         let Self { observer, job } = self;
         Watch((observer.begin)(observer, job, has_handle))
@@ -68,7 +68,7 @@ impl Watcher {
     }
 }
 
-/// A timer in the list of its pool, until this is dropped.
+/// A timer in the list of the pool, until this is dropped.
 pub struct ListedTimer {
     observer: Arc<Observer>,
     place: Place,
@@ -82,7 +82,7 @@ impl Drop for ListedTimer {
     }
 }
 
-/// Whether a value of the type with this name is a future, as far as its name tells: an `async` block has the name of a closure.
+/// Whether a value of the type with this name is a future, as far as the name tells: an `async` block has the name of a closure.
 fn is_future(name: &str) -> bool {
     name.ends_with("{{closure}}")
         || name.starts_with("core::pin::Pin<alloc::boxed::Box<dyn core::future::future::Future")
@@ -101,7 +101,7 @@ impl Watch {
         result
     }
 
-    /// Runs the job, or polls its future; `is_over` says whether it has ended.
+    /// Runs the job, or polls the future; `is_over` says whether it has ended.
     ///
     /// # Panics
     /// If the job does.
@@ -125,18 +125,18 @@ impl Watch {
     }
 }
 
-/// A call of a thread outside of the pool that lends to jobs and waits for them: listed as a job of the pool while it runs, but told to no
+/// A call of a foreign thread that lends to jobs and waits for them: listed as a job of the pool while it runs, but told to no
 /// hook for outcomes.
 pub struct Call(Option<Watcher>);
 
 impl Call {
-    /// A call to a pool, observed or not, on the thread that makes it.
+    /// A call to a pool, observed or not, on the calling thread.
     pub fn new(observer: Option<&Arc<Observer>>, place: &'static Location<'static>) -> Self {
         let label = JobLabel { name: None, place, class: "normal" };
         Self(observer.map(|observer| Watcher::new(observer, label)))
     }
 
-    /// Calls a closure that makes parts: they are in the span of the thread that calls, if the pool's jobs have spans.
+    /// Calls a closure that makes parts: they are in the span of the calling thread, if the pool's jobs have spans.
     pub fn lend<R>(&self, call: impl FnOnce() -> R) -> R {
         let span = self.0.as_ref().and_then(|Watcher { job, .. }| job.span.as_deref());
         let Some(span) = span else { return call() };
@@ -169,7 +169,7 @@ impl Call {
 struct Measured {
     observer: Arc<Observer>,
     job: Arc<Job>,
-    /// Its place in the list of unfinished jobs.
+    /// The place in the list of unfinished jobs.
     place: Place,
     /// Whether the job has a handle, and so a name in a list of waits.
     has_handle: bool,
@@ -180,7 +180,7 @@ struct Measured {
     /// How long it has run so far.
     ran: Duration,
     is_over: bool,
-    /// The span of the job while it has one.
+    /// The span of the job, if open.
     span: Option<Box<dyn Span>>,
 }
 
@@ -214,7 +214,7 @@ impl Watching for Measured {
 }
 
 impl Measured {
-    /// The job starts, or its future is polled.
+    /// Records the start of the job, or of a poll of the future.
     fn enter(&mut self) {
         let Self { observer, job, .. } = self;
         self.since = time::now();

@@ -1,7 +1,7 @@
-//! Code that must not compile: sending a handle whose items are not `Send`, or sharing an owner.
+//! Code that must not compile: sending a handle of items that are not `Send`, or sharing an owner.
 //!
-//! Only examples, run as documentation tests. Each failing one is next to one that differs from it in one name and compiles,
-//! so that it fails for the intended reason.
+//! Only examples, run as documentation tests. Each failing example stands next to a compiling example that differs from it
+//! in a name, so it fails for the intended reason.
 
 /// A worker is `Send` but not `Sync`.
 ///
@@ -35,7 +35,7 @@
 /// ```
 struct SharedOwner;
 
-/// A ring has one owner and any number of thieves.
+/// A ring has a single owner and any number of thieves.
 ///
 /// ```
 /// fn is_clone<Q: Clone>() {}
@@ -247,7 +247,7 @@ struct InjectorOfThreadBound;
 /// ```
 struct SharedInjectorOfThreadBound;
 
-/// Items need only be `Send`: each has one owner at a time.
+/// Items need only be `Send`: each has a single owner at a time.
 ///
 /// ```
 /// use brigade_queue::*;
@@ -260,7 +260,7 @@ struct SharedInjectorOfThreadBound;
 /// ```
 struct Unshared;
 
-/// A cursor is not `Sync`: each consumer has its own.
+/// A cursor is not `Sync`: each consumer has a separate cursor.
 ///
 /// ```
 /// fn holds<Q: Send>() {}

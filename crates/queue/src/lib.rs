@@ -1,14 +1,14 @@
 //! Queues for a scheduler: bounded work-stealing rings and an unbounded injector.
 //!
-//! - [`lifo`] and [`fifo`]: a ring of fixed capacity that one thread pushes to and pops from, and that any other thread
-//!   may steal from. The two differ in which end the owner pops.
-//! - [`deque`]: an unbounded deque whose owner pays for no fence, and whose thieves pay more, for forked work that its owner
-//!   most often takes back itself.
-//! - [`Injector`]: an unbounded queue that any thread pushes to and pops from, in order. [`ShardedInjector`]: several of
-//!   them, for many producers.
+//! - [`lifo`] and [`fifo`]: a ring of fixed capacity. A single thread pushes and pops; any other thread may steal. The
+//!   two differ in the end popped by the owner.
+//! - [`deque`]: an unbounded deque whose owner pays for no fence, and whose thieves pay more, for forked work, which the
+//!   owner most often takes back.
+//! - [`Injector`]: an unbounded queue, in order, for any number of pushing and popping threads. [`ShardedInjector`]:
+//!   several of them, for many producers.
 //!
-//! Nothing here starts a thread. Rings don't allocate after construction; the injector allocates a block when no used one
-//! is left. Rings never wait. A pop from an injector may wait for a pusher that was preempted in the middle, and yields the
+//! Nothing here starts a thread. Rings don't allocate after construction; the injector allocates a block when no used block
+//! is left. Rings never wait. A pop from an injector may wait for a pusher preempted in the middle, and yields the
 //! processor while it waits. Works without `std`: with `default-features = false` a wait only pauses.
 //!
 //! No user code runs between reading and publishing a position: limits are values, items are only moved, and items are

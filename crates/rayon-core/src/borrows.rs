@@ -1,8 +1,8 @@
 //! Code that must not compile, as with rayon's own core.
 //!
-//! Only examples, run as documentation tests. The first compiles; each failing one differs from a part of it in one point.
+//! Only examples, run as documentation tests. The first compiles; each failing example differs from a part of it in a single point.
 
-/// What two closures, or the jobs of a scope, may share.
+/// Data that two closures, or the jobs of a scope, may share.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -86,7 +86,7 @@
 /// let mut kept = None;
 /// rayon_core::in_place_scope(|s| kept = Some(s));
 /// ```
-/// A job that nothing waits for borrows nothing.
+/// An unawaited job borrows nothing.
 /// ```compile_fail,E0373
 /// let text = String::from("dies");
 /// rayon_core::spawn(|| drop(text.len()));

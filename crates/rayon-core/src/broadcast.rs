@@ -1,4 +1,4 @@
-//! One closure on each thread of a pool.
+//! A closure on each thread of a pool.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -8,7 +8,7 @@ use brigade_sync::Mutex;
 use crate::global::current_or_global;
 use crate::registry::{Registry, current_thread_index, with_current};
 
-/// What the closure of a broadcast learns about the thread that it runs on.
+/// The argument of a broadcast's closure: data about the running thread.
 pub struct BroadcastContext<'a> {
     index: usize,
     num_threads: usize,
@@ -26,7 +26,7 @@ impl BroadcastContext<'_> {
         Self { index, num_threads, marker: PhantomData }
     }
 
-    /// The index of the thread in its pool.
+    /// The index of the thread in the pool.
     #[inline]
     pub fn index(&self) -> usize {
         self.index
@@ -60,7 +60,7 @@ where
     broadcast_in(&current_or_global(), call)
 }
 
-/// Runs a closure on each thread of the current pool, and does not wait for that.
+/// Runs a closure on each thread of the current pool, and does not wait for it.
 pub fn spawn_broadcast<F>(call: F)
 where
     F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,

@@ -30,7 +30,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     spawn: S,
 }
 
-/// What starts the threads of a pool; only this crate implements it.
+/// The starter of the threads of a pool; only this crate implements it.
 pub trait ThreadSpawn: sealed::Sealed {
     /// Starts a thread that calls [`ThreadBuilder::run`].
     #[doc(hidden)]
@@ -69,7 +69,7 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
     }
 }
 
-/// A thread of a pool that has not been started.
+/// An unstarted thread of a pool.
 pub struct ThreadBuilder {
     index: usize,
     name: Option<String>,
@@ -78,17 +78,17 @@ pub struct ThreadBuilder {
 }
 
 impl ThreadBuilder {
-    /// The index of the thread in its pool.
+    /// The index of the thread in the pool.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// The name that the thread should have, if one was set.
+    /// The name for the thread, if set.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The stack size that the thread should have, if one was set.
+    /// The stack size for the thread, if set.
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }
@@ -98,7 +98,7 @@ impl ThreadBuilder {
         self.thread.run();
     }
 
-    /// What starts it as a thread of the standard library.
+    /// A builder of the standard library for it.
     #[allow(clippy::disallowed_types)] // A scope of std's starts threads by this, and only threads without a name have none.
     pub(crate) fn std_builder(&self) -> thread::Builder {
         let mut builder = thread::Builder::new();
@@ -145,7 +145,7 @@ impl ThreadPoolBuilder {
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    /// Builds a pool, and starts its threads if it has some of its own.
+    /// Builds a pool, and starts the pool's own threads, if any.
     pub(crate) fn build_parts(
         mut self,
     ) -> Result<(Option<Pool>, Arc<Registry>), ThreadPoolBuildError> {
@@ -171,7 +171,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         Ok((Some(pool), registry))
     }
 
-    /// Builds a pool that has the calling thread.
+    /// Builds a pool of the calling thread.
     fn build_here(&mut self, threads: usize) -> Result<Arc<Registry>, ThreadPoolBuildError> {
         if current_thread_index().is_some() {
             return Err(ThreadPoolBuildError::in_pool());
@@ -188,7 +188,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         Ok(registry)
     }
 
-    /// The configuration of a pool that acts as rayon's.
+    /// The configuration of a pool like rayon's.
     fn configured(&mut self, threads: usize, registry: &Arc<Registry>) -> brigade::Builder {
         let start = hook(registry.clone(), self.start_handler.take());
         let exit = hook(registry.clone(), self.exit_handler.take());
@@ -203,7 +203,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             // A thread has an index below the number of threads, and none waits without running jobs.
             .spare_threads(0)
             .waits_run_anything()
-            // The newest job first: rayon's threads take one from outside when they have none, these also every 100 µs.
+            // The newest job first: rayon's threads take a job from outside when they have none, these also every 100 µs.
             .order(Order::Lifo)
             .fairness(u32::MAX)
             .on_panic(on_panic(registry))
@@ -215,7 +215,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
                 exit(index);
                 Registry::leave();
             })
-            // Its threads end when they have run what was spawned; the drop does not wait for that.
+            // The threads end when they have run all spawned jobs; the drop does not wait for them.
             .on_drop(Shutdown::Drain.timeout(Duration::ZERO))
     }
 }
@@ -250,14 +250,14 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes the calling thread the only one of the pool, for good: another pool with it can't be built. What is spawned runs while this
+    /// Makes the calling thread the pool's only thread, for good: another pool with it can't be built. Spawned jobs run while this
     /// thread waits for work of the pool, or yields to it. With another number of threads than 1, [`build`](Self::build) fails.
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
         self
     }
 
-    /// Sets what gets the payload of a panic that no thread waits for. Default: the process aborts.
+    /// Sets a handler for the payload of a panic when no thread waits for it. Default: the process aborts.
     pub fn panic_handler<H>(mut self, handler: H) -> Self
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -272,13 +272,13 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets a function that each thread calls first, with its index.
+    /// Sets a function that each thread calls first, with the thread's index.
     pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(mut self, handler: H) -> Self {
         self.start_handler = Some(Box::new(handler));
         self
     }
 
-    /// Sets a function that each thread calls last, with its index.
+    /// Sets a function that each thread calls last, with the thread's index.
     pub fn exit_handler<H: Fn(usize) + Send + Sync + 'static>(mut self, handler: H) -> Self {
         self.exit_handler = Some(Box::new(handler));
         self
@@ -290,7 +290,7 @@ impl<S> ThreadPoolBuilder<S> {
         let asked = match (self.num_threads, from("RAYON_NUM_THREADS")) {
             (0, Some(0)) => default(),
             (0, Some(threads)) => threads,
-            // Its former name.
+            // The variable's former name.
             (0, None) => {
                 from("RAYON_RS_NUM_CPUS").filter(|&threads| threads > 0).unwrap_or_else(default)
             }
@@ -310,7 +310,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     }
 }
 
-/// What gets the payload of a panic that no thread waits for.
+/// The handler for the payload of a panic when no thread waits for it.
 fn on_panic(registry: &Arc<Registry>) -> OnPanic {
     let registry = registry.clone();
     OnPanic::Call(Arc::new(move |payload| registry.panicked(payload)))
@@ -329,7 +329,7 @@ fn collect_in(
     }
 }
 
-/// Calls a handler; its panic is treated as that of a spawned job.
+/// Calls a handler; a panic is treated like a spawned job's.
 fn hook(registry: Arc<Registry>, handler: Option<Hook>) -> impl Fn(usize) + Send + Sync {
     move |index| {
         let Some(handler) = &handler else { return };

@@ -12,7 +12,7 @@ pub struct ThreadPoolBuildError(Kind);
 enum Kind {
     /// There is a global pool.
     GlobalExists,
-    /// The calling thread is one of a pool.
+    /// The calling thread belongs to a pool.
     InPool,
     Io(io::Error),
 }

@@ -10,20 +10,20 @@ use crate::builder::{ThreadPoolBuilder, ThreadSpawn};
 use crate::error::ThreadPoolBuildError;
 use crate::registry::{Registry, as_worker, current, with_current};
 
-/// The global pool, which is never dropped. A forked child has its own.
+/// The global pool, which is never dropped. A forked child has another.
 static GLOBAL: PerProcess<OnceLock<Global>> = PerProcess::new();
 
 struct Global {
     registry: Arc<Registry>,
-    /// Keeps it, if it has threads of its own.
+    /// Keeps the pool, if it has its own threads.
     _pool: Option<Pool>,
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    /// Builds the global pool and starts its threads.
+    /// Builds the global pool and starts the threads.
     ///
     /// # Errors
-    /// If there is one, and as for [`build`](Self::build).
+    /// If there is a global pool, and as for [`build`](Self::build).
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
         if GLOBAL.get().get().is_some() {
             return Err(ThreadPoolBuildError::global_exists());
@@ -50,7 +50,7 @@ fn global() -> &'static Arc<Registry> {
     &global.registry
 }
 
-/// The pool that the calling thread belongs to, or the global one.
+/// The pool of the calling thread, or the global pool.
 pub(crate) fn current_or_global() -> Arc<Registry> {
     current().unwrap_or_else(|| global().clone())
 }
@@ -64,7 +64,7 @@ where
     if with_current(|current| current.is_some()) { as_worker(call) } else { global().install(call) }
 }
 
-/// The number of threads of the current pool: that of the calling thread, or the global one.
+/// The number of threads of the current pool: the calling thread's pool, or the global pool.
 pub fn current_num_threads() -> usize {
     let here = with_current(|current| current.map(|current| current.num_threads));
     here.unwrap_or_else(|| global().num_threads)

@@ -7,7 +7,7 @@ use brigade::foreign;
 use crate::global::in_worker;
 use crate::registry::{as_worker, current_thread_index};
 
-/// What a closure of [`join_context`] learns about its call.
+/// The argument of a closure of [`join_context`]: data about the call.
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,
@@ -21,7 +21,7 @@ impl FnContext {
         Self { migrated, marker: PhantomData }
     }
 
-    /// Whether the closure runs on another thread than the one that called [`join_context`].
+    /// Whether the closure runs on another thread than the caller of [`join_context`].
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
@@ -31,7 +31,7 @@ impl FnContext {
 /// Calls two closures, in parallel if a thread is idle, and returns both results.
 ///
 /// # Panics
-/// If a closure panics, with its payload, once both have ended.
+/// If a closure panics, with the same payload, once both have ended.
 #[inline]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where

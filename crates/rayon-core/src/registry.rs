@@ -1,4 +1,4 @@
-//! What the threads of one pool share, and which of them the calling thread is.
+//! The state shared by the threads of a pool, and which of them the calling thread is.
 
 use core::cell::{Cell, RefCell};
 use core::fmt;
@@ -15,9 +15,9 @@ use brigade_sync::Mutex;
 /// A function that gets the payload of a panic.
 pub(crate) type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 
-/// For each thread of a pool, closures in the order in which that thread added them.
+/// For each thread of a pool, closures in the order in which the thread added them.
 ///
-/// Each has a job that runs the oldest of its queue, whichever that is by then. So the closures of a thread start in their order
+/// Each has a job, which runs the oldest closure of the queue at the time. So the closures of a thread start in their order
 /// although the jobs may not.
 pub(crate) struct Fifos<T>(Box<[Mutex<VecDeque<T>>]>);
 
@@ -30,7 +30,7 @@ impl<T> Fifos<T> {
         self.0[thread].lock().push_back(closure);
     }
 
-    /// Takes the oldest closure; there is one for each job.
+    /// Takes the oldest closure; there is a closure for each job.
     pub(crate) fn pop(&self, thread: usize) -> T {
         match self.0[thread].lock().pop_front() {
             Some(closure) => closure,
@@ -42,9 +42,9 @@ impl<T> Fifos<T> {
 /// A closure of `spawn_fifo`.
 type Spawned = Box<dyn FnOnce() + Send>;
 
-/// What the threads of one pool share.
+/// The state shared by the threads of a pool.
 pub(crate) struct Registry {
-    /// Set once the pool has been built; its threads may run before that.
+    /// Set once the pool has been built; the threads may run before.
     handle: OnceLock<Handle>,
     pub(crate) num_threads: usize,
     /// The closures of `spawn_fifo`.
@@ -53,14 +53,14 @@ pub(crate) struct Registry {
 }
 
 thread_local! {
-    /// The pool that this thread belongs to.
+    /// The pool of this thread.
     static CURRENT: RefCell<Option<Arc<Registry>>> = const { RefCell::new(None) };
 
-    /// That pool, if this thread is its only one and the program has started it.
+    /// The same pool, if this is the pool's only thread and the program has started it.
     static OWNED: Cell<Option<&'static LocalPool>> = const { Cell::new(None) };
 }
 
-/// Calls a closure on the calling thread: if that [owns](Registry::own) a pool, as the worker of that.
+/// Calls a closure on the calling thread: if it [owns](Registry::own) a pool, as the worker of the pool.
 pub(crate) fn as_worker<R>(call: impl FnOnce() -> R) -> R {
     match OWNED.get().filter(|_| foreign::here(|worker| worker.is_none())) {
         Some(pool) => pool.run_until(async { call() }),
@@ -75,7 +75,7 @@ fn accepted<R>(result: Result<R, Reason>) -> R {
     }
 }
 
-/// The index of the calling thread, which is one of a pool of this crate.
+/// The index of the calling thread, which belongs to a pool of this crate.
 fn index() -> Option<usize> {
     brigade::current_worker_index().or_else(|| OWNED.get().map(|_| 0))
 }
@@ -92,14 +92,14 @@ impl Registry {
 
     /// The pool.
     pub(crate) fn handle(&self) -> Handle {
-        // Without one, this is a thread of the pool that is being built.
+        // Without a handle, this is a thread of the pool being built.
         match self.handle.get().copied().or_else(Handle::current) {
             Some(handle) => handle,
             None => unreachable!("only the pool's threads see it before it has been built"),
         }
     }
 
-    /// Handles a panic that no thread waits for.
+    /// Handles a panic when no thread waits for it.
     pub(crate) fn panicked(&self, payload: Box<dyn Any + Send>) {
         let Some(handler) = &self.panic_handler else {
             eprintln!(
@@ -113,24 +113,24 @@ impl Registry {
         }
     }
 
-    /// Makes the calling thread one of this pool's, until `leave`.
+    /// Makes the calling thread this pool's, until `leave`.
     pub(crate) fn enter(self: &Arc<Self>) {
         CURRENT.set(Some(self.clone()));
     }
 
-    /// Makes the calling thread the only one of this pool for good, as rayon does: the pool is never freed.
+    /// Makes the calling thread the only thread of this pool for good, as rayon does: the pool is never freed.
     pub(crate) fn own(self: &Arc<Self>, pool: LocalPool) {
         self.built(pool.handle());
         OWNED.set(Some(Box::leak(Box::new(pool))));
         self.enter();
     }
 
-    /// Makes the calling thread one of no pool.
+    /// Takes the calling thread out of its pool.
     pub(crate) fn leave() {
         drop(CURRENT.take());
     }
 
-    /// The index of the calling thread if it is one of this pool's.
+    /// The index of the calling thread if it is this pool's.
     pub(crate) fn index_here(&self) -> Option<usize> {
         with_current(|current| {
             let is_own = current.is_some_and(|current| core::ptr::eq(&raw const **current, self));
@@ -166,7 +166,7 @@ impl fmt::Debug for Registry {
     }
 }
 
-/// Calls a closure, which runs no user code, with the pool that the calling thread belongs to.
+/// Calls a closure, which runs no user code, with the pool of the calling thread.
 #[inline]
 pub(crate) fn with_current<R>(call: impl FnOnce(Option<&Arc<Registry>>) -> R) -> R {
     let mut call = Some(call);
@@ -181,17 +181,17 @@ pub(crate) fn with_current<R>(call: impl FnOnce(Option<&Arc<Registry>>) -> R) ->
     }
 }
 
-/// The pool that the calling thread belongs to.
+/// The pool of the calling thread.
 pub(crate) fn current() -> Option<Arc<Registry>> {
     with_current(|current| current.cloned())
 }
 
-/// The most threads that a pool can have.
+/// The most threads of a pool.
 pub fn max_num_threads() -> usize {
     4096
 }
 
-/// The index of the calling thread in its pool; `None` if it is not one of a pool of this crate.
+/// The index of the calling thread in its pool; `None` if it belongs to no pool of this crate.
 #[inline]
 pub fn current_thread_index() -> Option<usize> {
     with_current(|current| current.and_then(|_| index()))

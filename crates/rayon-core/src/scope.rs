@@ -10,12 +10,12 @@ use crate::broadcast::BroadcastContext;
 use crate::global::{current_or_global, in_worker};
 use crate::registry::{Fifos, Registry};
 
-/// Jobs that borrow, and have all ended when the function that made this returns.
+/// Jobs that borrow, and have all ended when the call that made this returns.
 #[derive(RefCast)]
 #[repr(transparent)]
 pub struct Scope<'scope>(ScopeWith<'scope, ()>);
 
-/// Like [`Scope`]; the jobs that one thread adds start in that order.
+/// Like [`Scope`]; the jobs added by a thread start in the order of addition.
 #[derive(RefCast)]
 #[repr(transparent)]
 pub struct ScopeFifo<'scope>(ScopeWith<'scope, Queues<'scope>>);
@@ -49,7 +49,7 @@ impl<'scope> Scope<'scope> {
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    /// Runs a closure on the pool, after those that this thread has added before; it may add more.
+    /// Runs a closure on the pool, after the jobs this thread has added before; it may add more.
     pub fn spawn_fifo<F>(&self, body: F)
     where
         F: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,

@@ -1,4 +1,4 @@
-//! Jobs that no thread waits for.
+//! Unawaited jobs.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ pub fn spawn<F: FnOnce() + Send + 'static>(call: F) {
     spawn_in(&current_or_global(), call);
 }
 
-/// Like [`spawn`](spawn()); the closures that one thread spawns so start in that order.
+/// Like [`spawn`](spawn()); the closures that a thread spawns so start in the order of their spawns.
 pub fn spawn_fifo<F: FnOnce() + Send + 'static>(call: F) {
     spawn_fifo_in(&current_or_global(), call);
 }

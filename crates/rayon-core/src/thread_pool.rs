@@ -17,15 +17,15 @@ use crate::scope::{
 use crate::spawn::{spawn_fifo_in, spawn_in};
 use crate::yielding::{Yield, current_thread_has_pending_tasks, yield_local, yield_now};
 
-/// A pool of its own threads. They end when it is dropped and all that was spawned has ended; the drop does not wait for that.
+/// A pool of threads. They end when it is dropped and all spawned jobs have ended; the drop does not wait for them.
 pub struct ThreadPool {
     registry: Arc<Registry>,
-    /// Dropping it ends the pool; `None` if its thread is one of the program's.
+    /// Dropping it ends the pool; `None` if its thread is the program's.
     _pool: Option<Pool>,
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    /// Builds a pool and starts its threads.
+    /// Builds a pool and starts the threads.
     ///
     /// # Errors
     /// If a thread can't be started, or as [`use_current_thread`](Self::use_current_thread) says.
@@ -36,7 +36,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 }
 
 impl ThreadPoolBuilder {
-    /// Builds a pool whose threads may borrow, calls `with_pool` with it, and returns once its threads have ended. `wrapper` is
+    /// Builds a pool whose threads may borrow, calls `with_pool` with it, and returns once the threads have ended. `wrapper` is
     /// called on each thread, and must call [`ThreadBuilder::run`].
     ///
     /// # Errors
@@ -59,11 +59,10 @@ impl ThreadPoolBuilder {
 }
 
 impl ThreadPool {
-    /// Calls a closure on a thread of the pool, and returns its result. What it forks, and the parallel iterators that it runs,
-    /// use this pool.
+    /// Calls a closure on a thread of the pool, and returns the result. Its forks and parallel iterators use this pool.
     ///
     /// # Panics
-    /// If the closure panics, with its payload.
+    /// If the closure panics, with the same payload.
     pub fn install<F, R>(&self, call: F) -> R
     where
         F: FnOnce() -> R + Send,
@@ -90,13 +89,13 @@ impl ThreadPool {
         self.registry.num_threads
     }
 
-    /// The index of the calling thread if it is one of this pool's.
+    /// The index of the calling thread if it is this pool's.
     #[inline]
     pub fn current_thread_index(&self) -> Option<usize> {
         self.registry.index_here()
     }
 
-    /// Whether jobs wait on the calling thread's own queues, if it is one of this pool's.
+    /// Whether jobs wait on the calling thread's own queues, if it is this pool's.
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.current_thread_index().and_then(|_| current_thread_has_pending_tasks())
@@ -105,7 +104,7 @@ impl ThreadPool {
     /// Calls [`join`](crate::join()) on a thread of the pool.
     ///
     /// # Panics
-    /// If a closure panics, with its payload, once both have ended.
+    /// If a closure panics, with the same payload, once both have ended.
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -167,12 +166,12 @@ impl ThreadPool {
         spawn_in(&self.registry, call);
     }
 
-    /// Like [`spawn`](Self::spawn); the closures that one thread of the pool spawns so start in that order.
+    /// Like [`spawn`](Self::spawn); the closures that a thread of the pool spawns so start in the order of their spawns.
     pub fn spawn_fifo<F: FnOnce() + Send + 'static>(&self, call: F) {
         spawn_fifo_in(&self.registry, call);
     }
 
-    /// Runs a closure on each thread of the pool, and does not wait for that.
+    /// Runs a closure on each thread of the pool, and does not wait for it.
     pub fn spawn_broadcast<F>(&self, call: F)
     where
         F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -180,12 +179,12 @@ impl ThreadPool {
         spawn_broadcast_in(&self.registry, call);
     }
 
-    /// Runs a job of the pool if one is queued; `None` on a thread that is not one of the pool's.
+    /// Runs a job of the pool if one is queued; `None` on a thread of no pool, or of another.
     pub fn yield_now(&self) -> Option<Yield> {
         self.current_thread_index().and_then(|_| yield_now())
     }
 
-    /// Runs a job of the calling thread's own queues if there is one; `None` on a thread that is not one of the pool's.
+    /// Runs a job of the calling thread's own queues, if any; `None` on a thread of no pool, or of another.
     pub fn yield_local(&self) -> Option<Yield> {
         self.current_thread_index().and_then(|_| yield_local())
     }

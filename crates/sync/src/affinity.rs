@@ -5,12 +5,12 @@ pub use linux::{ThreadRef, current_cpu};
 #[cfg(not(target_os = "linux"))]
 pub use none::{ThreadRef, current_cpu};
 
-/// Whether this system has such a setting; the threads of a run that obeys a seed have none.
+/// Whether this system has such a setting; the threads of a seeded run have none.
 pub const EXISTS: bool = cfg!(all(target_os = "linux", not(brigade_seeded)));
 
-/// The CPUs that a set has room for.
+/// The number of CPUs a set has room for.
 const CPUS: usize = 1024;
-/// The CPUs of one word of a set.
+/// The number of CPUs in a word of a set.
 const BITS: usize = usize::BITS as usize;
 
 /// A set of CPUs in the kernel's layout (the first 1,024 CPUs).
@@ -50,13 +50,13 @@ impl CpuSet {
         Self([0; CPUS / BITS])
     }
 
-    /// Returns a set with each CPU that a system can have.
+    /// Returns the set of all CPUs a system can have.
     #[must_use]
     pub fn every(&self) -> Self {
         Self([usize::MAX; CPUS / BITS])
     }
 
-    /// Returns the set with one CPU more; the same set if the system can't have a CPU with this number.
+    /// Returns the set with this CPU; the same set if the system can't have a CPU with this number.
     #[must_use]
     pub fn with(mut self, cpu: usize) -> Self {
         if let Some(word) = self.0.get_mut(cpu / BITS) {
@@ -65,7 +65,7 @@ impl CpuSet {
         self
     }
 
-    /// Returns the set without one CPU.
+    /// Returns the set without this CPU.
     #[must_use]
     pub fn without(mut self, cpu: usize) -> Self {
         if let Some(word) = self.0.get_mut(cpu / BITS) {
@@ -75,7 +75,7 @@ impl CpuSet {
     }
 }
 
-/// The bit of a CPU in its word.
+/// The bit of a CPU in the word that contains it.
 fn bit(cpu: usize) -> usize {
     1 << (cpu % BITS)
 }
@@ -97,7 +97,7 @@ mod linux {
             Self(unsafe { libc::gettid() })
         }
 
-        /// Refers to the thread that uses it, whichever that is.
+        /// Refers to whichever thread uses the value.
         pub fn caller() -> Self {
             Self(0)
         }
@@ -115,7 +115,7 @@ mod linux {
             }
             let mut set = CpuSet([0; CPUS / BITS]);
             let pointer = set.0.as_mut_ptr().cast();
-            // SAFETY: the set is writable and of the size passed; any bytes are a valid one.
+            // SAFETY: the set is writable and of the size passed; any bytes are a valid set.
             let result = unsafe { libc::sched_getaffinity(self.0, size_of::<CpuSet>(), pointer) };
             (result == 0).then_some(set)
         }
@@ -130,7 +130,7 @@ mod linux {
 
     /// Returns the CPU that the calling thread runs on at this moment.
     pub fn current_cpu() -> Option<usize> {
-        // SAFETY: takes no argument; -1 means that it is unknown.
+        // SAFETY: takes no argument; -1 means unknown.
         usize::try_from(unsafe { libc::sched_getcpu() }).ok().filter(|_| EXISTS)
     }
 }
@@ -149,7 +149,7 @@ mod none {
             Self
         }
 
-        /// Refers to the thread that uses it.
+        /// Refers to whichever thread uses the value.
         pub fn caller() -> Self {
             Self
         }

@@ -1,4 +1,4 @@
-//! A pair of fences of which the frequent one costs nothing.
+//! A pair of fences: the frequent side costs nothing.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::OnceLock;
@@ -9,17 +9,17 @@ use crate::step;
 /// Whether a heavy fence has failed. `core`'s atomic also under the model checker, where none fails.
 static FAILED: AtomicBool = AtomicBool::new(false);
 
-/// A pair of fences between two kinds of threads: [`light`](Self::light) for the ones that pass it often, and
-/// [`heavy`](Self::heavy) for the others.
+/// A pair of fences between two kinds of threads: [`light`](Self::light) for the threads that pass it often,
+/// and [`heavy`](Self::heavy) for the others.
 ///
-/// A light and a heavy fence order the operations around them as two `SeqCst` fences do: of two threads that each write one
-/// location, pass their fence, and read the other location, at least one sees the other's write. Two light fences order
+/// A light and a heavy fence order the operations around them as two `SeqCst` fences do: if each of two threads writes a
+/// location, passes a fence, and reads the other's location, at least one sees the other's write. Two light fences order
 /// nothing.
 ///
 /// On Linux the heavy fence is the system call `membarrier`, which makes every thread of the process pass a fence, and the
-/// light one only keeps the compiler from moving operations. Without `membarrier` both are `SeqCst` fences. The technique is
-/// from D. Dice, H. Huang, M. Yang, "Asymmetric Dekker Synchronization" (2001); Folly's `asymmetricThreadFence` is another
-/// implementation.
+/// light fence only keeps the compiler from moving operations. Without `membarrier` both are `SeqCst` fences. The technique
+/// is from D. Dice, H. Huang, M. Yang, "Asymmetric Dekker Synchronization" (2001); Folly's `asymmetricThreadFence` is
+/// another implementation.
 ///
 /// ```
 /// use brigade_sync::AsymmetricFence;
@@ -53,19 +53,19 @@ impl Default for AsymmetricFence {
 impl AsymmetricFence {
     /// Returns the fences of this process.
     ///
-    /// The first call in a process that has several threads may take some 10 ms: the kernel waits until each of them has been
-    /// scheduled. In a process with one thread it takes a microsecond; see [`prepare`](Self::prepare).
+    /// The first call in a process with several threads may take some 10 ms: the kernel waits until each of them has been
+    /// scheduled. With a single thread it takes a microsecond; see [`prepare`](Self::prepare).
     pub fn new() -> Self {
         static REGISTERED: PerProcess<OnceLock<bool>> = PerProcess::new();
         Self { is_lopsided: *REGISTERED.get().get_or_init(imp::register) }
     }
 
-    /// Returns a pair of `SeqCst` fences, for what need not be ordered against threads that use those of the process.
+    /// Returns a pair of `SeqCst` fences, for code that need not be ordered against the fences of the process.
     pub const fn full() -> Self {
         Self { is_lopsided: false }
     }
 
-    /// Does what the first [`new`](Self::new) does while that takes a microsecond, so while the process has one thread.
+    /// Does the work of the first [`new`](Self::new) while it takes a microsecond, so while the process has a single thread.
     ///
     /// ```
     /// brigade_sync::AsymmetricFence::prepare();
@@ -87,8 +87,8 @@ impl AsymmetricFence {
         }
     }
 
-    /// The rare side: takes some microseconds. Returns `false` if the system call has failed, which it does not unless it was
-    /// forbidden after [`new`](Self::new): then this was an ordinary fence, which a light one is not ordered against.
+    /// The rare side: takes some microseconds. Returns `false` if the system call has failed, which happens only if it was
+    /// forbidden after [`new`](Self::new). Then this was an ordinary fence, not ordered against a light fence.
     #[must_use]
     pub fn heavy(self) -> bool {
         crate::atomic::fence(crate::atomic::Ordering::SeqCst);
@@ -100,8 +100,8 @@ impl AsymmetricFence {
         is_ordered
     }
 
-    /// Whether a heavy fence has failed in this process, or in one that it was forked from. Then both sides need a fence of their own
-    /// from now on.
+    /// Whether a heavy fence has failed in this process, or in a process it descends from by forks. Then both sides need ordinary
+    /// fences from now on.
     ///
     /// ```
     /// use brigade_sync::AsymmetricFence;
@@ -126,9 +126,9 @@ mod imp {
     use core::ffi::c_int;
     use std::os::unix::fs::MetadataExt;
 
-    /// Whether the calling thread is the only one; `false` if that is unknown.
+    /// Whether the calling thread is the only thread; `false` if unknown.
     pub(super) fn has_one_thread() -> bool {
-        // A folder has a link from its name, one from itself, and one from each folder in it.
+        // A folder has a link from its name, a link from itself, and a link from each folder in it.
         std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.nlink() == 3)
     }
 
@@ -142,7 +142,7 @@ mod imp {
         membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && barrier()
     }
 
-    /// Makes each thread of this process that runs now pass a fence.
+    /// Makes each running thread of this process pass a fence.
     pub(super) fn barrier() -> bool {
         membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
     }

@@ -1,11 +1,12 @@
 //! The atomic types, their orderings and [`fence`]: those of `core`.
 //!
-//! Under `--cfg brigade_loom` they are loom's, and in instrumented builds those of `brigade-instrument`. Each user says
-//! `brigade_sync::atomic`, so that the three are the same name; `ci/imports.sh` rejects `core`'s elsewhere.
+//! Under `--cfg brigade_loom` they are loom's, and in instrumented builds the types of `brigade-instrument`. Each user
+//! says `brigade_sync::atomic`, so the three have the same name; `ci/imports.sh` rejects `core`'s elsewhere.
 //!
 //! On a target without 64-bit atomics `AtomicU64` is the type of the crate `portable-atomic`, which has a lock there: it needs
-//! the feature of that name. For tests `--cfg brigade_portable` does the same. Narrower atomics would be faster there, but positions of 16 bits can wrap
-//! while a thread is preempted between its load and its compare-exchange, which would then succeed wrongly.
+//! the feature of the same name. For tests `--cfg brigade_portable` does the same. Narrower atomics would be faster there, but positions
+//! of 16 bits can wrap while a thread is preempted between its load and its compare-exchange, and the exchange would then succeed
+//! wrongly.
 
 #[cfg(brigade_loom)]
 pub use loom::sync::atomic::{

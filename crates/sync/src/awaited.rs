@@ -1,7 +1,7 @@
-//! What a future waits for, as far as the operations of brigade know it: for a dump of its pool.
+//! The operation that a future waits for, as far as it is brigade's: for a dump of the pool.
 //!
-//! An operation that is about to be pending [notes](note) what it waits for. A pool whose jobs are observed [collects](collect) the notes of
-//! each poll. On a thread that has collected none, in a process without such a pool, a note costs a load and a branch.
+//! An operation [notes](note) the awaited event before it is pending. A pool with observed jobs [collects](collect) the notes of each
+//! poll. In a process without such a pool, on a thread that has collected none, a note costs a load and a branch.
 
 use core::cell::RefCell;
 use std::time::Instant;
@@ -9,14 +9,14 @@ use std::time::Instant;
 use crate::atomic::Ordering::Relaxed;
 use crate::unmodelled::AtomicBool;
 
-/// What an operation waits for.
+/// The event that an operation waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// This point in time.
     Timer(Instant),
-    /// That it can read from the file with this number, or accept.
+    /// The file with this number can be read, or can accept.
     Readable(u64),
-    /// That it can write to the file with this number, or is connected.
+    /// The file with this number can be written, or is connected.
     Writable(u64),
     /// The end of the job with this number.
     Job(usize),
@@ -28,10 +28,10 @@ pub enum Awaited {
     Turn,
 }
 
-/// The notes of a poll that are kept: more are rare, and a dump writes them on one line.
+/// The number of notes kept of a poll: more are rare, and a dump writes them on one line.
 const KEPT: usize = 8;
 
-/// Whether any thread has collected notes. Ordering: Relaxed, as a thread that collects has set it itself.
+/// Whether any thread has collected notes. Ordering: Relaxed, as a collecting thread has set it itself.
 static IS_COLLECTED: AtomicBool = AtomicBool::new(false);
 
 crate::scoped_thread_local! {
@@ -39,7 +39,7 @@ crate::scoped_thread_local! {
     static NOTES: RefCell<Vec<Awaited>>
 }
 
-/// Notes what the calling operation waits for, just before it is pending.
+/// Notes the event awaited by the calling operation, just before it is pending.
 #[inline(always)]
 pub fn note(awaited: impl FnOnce() -> Awaited) {
     if IS_COLLECTED.load(Relaxed) {
@@ -76,7 +76,7 @@ pub fn collect<R>(poll: impl FnOnce() -> R) -> (R, Vec<Awaited>) {
     (result, notes.into_inner())
 }
 
-/// Calls `wait`, which polls other futures inside of the innermost poll: their notes do not belong to that.
+/// Calls `wait`, which polls other futures inside of the innermost poll: their notes do not belong to this poll.
 pub fn apart<R>(wait: impl FnOnce() -> R) -> R {
     NOTES.set(&RefCell::default(), wait)
 }

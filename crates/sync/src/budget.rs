@@ -1,19 +1,17 @@
-//! The budget of a poll: how many operations may be ready in it before one of them yields.
+//! The budget of a poll: how many operations may be ready in it before the next yields.
 //!
 //! A future whose operations are always ready, such as the reads of a socket whose peer is fast, never waits. So its thread runs nothing
-//! else, and nothing can stop it. The operations that wait for I/O, timers and jobs therefore ask here first: after
-//! 128 that were ready, the next one wakes its task and is pending, once. So is the next operation of a future that must
-//! stop.
+//! else, and nothing can stop it. The operations of I/O, timers and jobs therefore ask here first: after 128 ready operations, the next
+//! wakes the task and is pending, once. So is the next operation of a future that must stop.
 //!
 //! One operation yields, not all until the end of the poll: a timeout around the future, and other futures of the same task, are still
-//! polled. And a future that is polled in a loop inside the poll, by an executor that knows nothing of this, goes on.
+//! polled. And a future that is polled in a loop inside the poll, by an executor without a budget, goes on.
 //!
 //! A poll saves 24 bytes of a thread-local, and an operation reads them. A hop of `brigade-lab bucket-brigade --over channel` took 204 ns
 //! with it and 191 in the version before by turns (ratio 0.94, 0.73 to 1.16), and the rate of `echo --connections 64` was 0.96 (0.82 to
 //! 1.09): no difference in 8 rounds.
 //!
-//! The budget is that of a thread's innermost poll by an engine that calls [`poll_task`] or [`poll_limited`]. Under any other executor
-//! there is no limit.
+//! A budget belongs to a thread's innermost poll by [`poll_task`] or [`poll_limited`]. Under any other executor there is no limit.
 
 use core::cell::Cell;
 use core::task::{Context, Poll};
@@ -22,13 +20,13 @@ use crate::atomic::Ordering::Relaxed;
 use crate::awaited::{Awaited, note};
 use crate::unmodelled::AtomicBool;
 
-/// How many operations may be ready in one poll. tokio's number. A system call takes 100 to 1,000 ns, so a poll ends after some 100 µs.
+/// How many operations may be ready in a poll. tokio's number. A system call takes 100 to 1,000 ns, so a poll ends after some 100 µs.
 const OPERATIONS: u8 = if cfg!(brigade_seeded) { 4 } else { 128 };
 
-/// In place of the number of operations that are left: one has yielded, so the next one goes on.
+/// In place of the number of operations left: an operation has yielded, so the next goes on.
 const YIELDED: u8 = OPERATIONS + 1;
 
-/// What is known of a poll.
+/// The state of a poll.
 #[derive(Clone, Copy)]
 struct Budget {
     /// Whether the future must stop; `None` if there is no limit, and then the rest has no meaning.
@@ -40,7 +38,7 @@ struct Budget {
 }
 
 crate::unmodelled::thread_local! {
-    /// That of the innermost poll. No destructor, so that it is accessible until the thread has ended.
+    /// The budget of the innermost poll. No destructor, so it is accessible until the thread has ended.
     static CURRENT: Cell<Budget> =
         const { Cell::new(Budget { must_stop: None, left: 0, has_yielded: false }) };
 }
@@ -55,7 +53,7 @@ pub fn poll_task<R>(must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bo
             self.0.set(self.1);
         }
     }
-    // To a thread-local of std, all threads of a model are one.
+    // All threads of a model share a thread-local of std.
     if cfg!(brigade_loom) {
         return (poll(), false);
     }
@@ -67,7 +65,7 @@ pub fn poll_task<R>(must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bo
     })
 }
 
-/// Calls `poll`, which polls a future that is no task of a pool. Also returns whether an operation has yielded.
+/// Calls `poll`, which polls a future outside of pools. Also returns whether an operation has yielded.
 ///
 /// ```
 /// use brigade_sync::budget::{Turn, poll_limited};
@@ -81,9 +79,8 @@ pub fn poll_limited<R>(poll: impl FnOnce() -> R) -> (R, bool) {
     poll_task(|| false, poll)
 }
 
-/// The turn of an operation, which asks by it whether it must yield. Of all operations that a future polls in turn, one asks when the budget
-/// is used up, and that may be the same one in each poll: the time limit around a loop that yields after 128 operations. So an operation
-/// that has yielded is not held up again.
+/// The turn of an operation, which tells whether it must yield. When the budget is used up, the operation that asks next may be the same
+/// in each poll: the time limit around a loop of 128 operations, for example. So an operation that has yielded is not held up again.
 #[derive(Debug, Default)]
 pub struct Turn {
     /// Ordering: Relaxed, as it says only whether to yield.
@@ -91,7 +88,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Called before the operation: wakes the task and is pending if that must yield. An operation that is ready then, be it with an error,
+    /// Called before the operation: wakes the task and is pending if it must yield. An operation that is ready then, be it with an error,
     /// must be [counted](count).
     #[inline]
     pub fn poll_begin(&self, context: &Context<'_>) -> Poll<()> {
@@ -121,7 +118,7 @@ impl Turn {
     }
 }
 
-/// Counts an operation that was ready.
+/// Counts a ready operation.
 #[inline]
 pub fn count() {
     CURRENT.with(|current| {
@@ -130,7 +127,7 @@ pub fn count() {
     });
 }
 
-/// Awaited before an operation that does not wait: yields if that must, and counts it.
+/// Awaited before an operation that does not wait: yields if it must, and counts the operation.
 pub async fn begin() {
     let turn = Turn::default();
     core::future::poll_fn(|context| turn.poll_ready(context)).await;

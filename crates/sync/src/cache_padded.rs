@@ -2,9 +2,9 @@
 
 use core::ops::{Deref, DerefMut};
 
-/// Aligns a value to its own cache lines, so that writes to its neighbours do not slow it down.
+/// Aligns a value to separate cache lines, so writes to neighbours do not slow it down.
 ///
-/// 128 bytes: x86-64 fetches lines in pairs, and big ARM cores have lines of that size
+/// 128 bytes: x86-64 fetches lines in pairs, and big ARM cores have lines of this size
 /// (crossbeam-utils, `CachePadded`, has the survey).
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! A value that references can't reach.
 //!
 //! **Exclusive rule.** A shared reference to an [`Exclusive`] gives no access to the value in it, except
-//! for [`downcast_ref`](Exclusive::downcast_ref), which gives access to a value that is itself `Sync`.
+//! for [`downcast_ref`](Exclusive::downcast_ref), which gives access to a value of a `Sync` type.
 
 #[cfg(feature = "std")]
 use core::any::Any;

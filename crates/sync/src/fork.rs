@@ -1,15 +1,15 @@
-//! Detects that the process is a forked child.
+//! Detects a forked child.
 //!
-//! A forked child has one thread, a copy of the forking one. Its memory is as the other threads left it: with locks that
-//! are never released and values half written. [`generation`] identifies what a thread of the
-//! parent may have been changing, so that the child leaves it alone. [`PerProcess`] holds what a child must create anew.
+//! A forked child has a single thread, a copy of the forking thread. Memory is as the other threads left it: with locks
+//! never to be released and values half written. [`generation`] identifies the values that a thread of the parent may
+//! have been changing, so the child leaves them alone. [`PerProcess`] holds values that a child must create anew.
 //!
-//! Only the C library's `fork` is detected: it calls the handlers that `pthread_atfork` registers. A child created
+//! Only the C library's `fork` is detected: it calls the handlers registered by `pthread_atfork`. A child created
 //! otherwise (`vfork`, the bare system call) is not detected; it may only call `exec` or `_exit`. Where there is no
 //! fork, the generation is always 0.
 //!
-//! Rejected: handlers that take every lock before a fork, so that the child finds all data consistent. They would have to
-//! take every lock of every pool, in one order with the locks of user code, and every fork would wait for them.
+//! Rejected: handlers that take every lock before a fork, so the child finds all data consistent. They would have to take
+//! every lock of every pool, in an order that includes the locks of user code, and every fork would wait for them.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -19,30 +19,30 @@ use crate::CachePadded;
 
 /// `core`'s atomic also under the model checker: it is not part of a model, and models have no statics.
 ///
-/// Every submission reads it, and the linker may put a counter of the program beside it that threads write often.
+/// Every submission reads it, and the linker may put beside it a counter that threads write often.
 static GENERATION: CachePadded<AtomicU32> = CachePadded::new(AtomicU32::new(0));
 
-/// Returns a number that differs from that of every process this one descends from.
+/// Returns a number that differs from the numbers of all ancestors of this process.
 ///
-/// It is 0 until the first fork that is [watched](watch), and wraps around after 2^32 generations.
+/// It is 0 until the first [watched](watch) fork, and wraps around after 2^32 generations.
 #[inline(always)]
 pub fn generation() -> u32 {
-    // Ordering: Relaxed: it only changes while the process has one thread.
+    // Ordering: Relaxed: it only changes while the process has a single thread.
     GENERATION.load(Ordering::Relaxed)
 }
 
 /// An action of a forked child's only thread, before `fork` returns in the child.
 pub trait OnChild {
-    /// Runs in the child, on the thread that forked.
+    /// Runs in the child, on the forking thread.
     ///
     /// It may write atomics, and thread-locals without a destructor. It must not allocate, take a lock or panic, which
-    /// would end the child. Two calls must have the effect of one.
+    /// would end the child. A second call must have no further effect.
     fn on_child();
 }
 
 /// Detects forks of this process and its descendants from now on, and calls `C` in each child.
 ///
-/// Further calls cost a load each and change nothing. A program uses one type: a second one is never called.
+/// Further calls cost a load each and change nothing. A program uses a single type: a second type is never called.
 ///
 /// ```
 /// use brigade_sync::fork::{self, OnChild};
@@ -63,7 +63,7 @@ pub fn watch<C: OnChild>() -> io::Result<()> {
 
 /// Writes a line to stderr and aborts the process.
 ///
-/// Takes no lock that another thread may have held at a fork, unlike [`std::io::stderr`] and a panic.
+/// Takes no lock that may have been held at a fork, unlike [`std::io::stderr`] and a panic.
 pub fn abort(reason: &str) -> ! {
     write_stderr(reason);
     std::process::abort()
@@ -104,13 +104,13 @@ mod imp {
     }
 
     pub(super) fn watch<C: OnChild>() -> io::Result<()> {
-        /// Whether `child` has been registered. Not a `Once`: a child forked inside one would find it locked forever.
+        /// Whether `child` has been registered. Not a `Once`: a child forked during the call would find it locked forever.
         static WATCHES: AtomicBool = AtomicBool::new(false);
         // Ordering: Acquire pairs with the Release below: a thread that sees it set may fork.
         if WATCHES.load(Ordering::Acquire) {
             return Ok(());
         }
-        // Concurrent calls each register it; then a fork advances the generation by more than one.
+        // Concurrent calls each register it; then a fork advances the generation by more than 1.
         // SAFETY: it may be called at any time with functions that stay loaded; `child` does only what a child may do.
         match unsafe { pthread_atfork(None, None, Some(child::<C>)) } {
             0 => {
@@ -145,9 +145,9 @@ mod imp {
     }
 }
 
-/// A value of which each process has its own: a forked child does not see its parent's.
+/// A value per process: a forked child does not see the parent's.
 ///
-/// For statics. Creating the value takes no lock, so a fork at any moment leaves the child able to create its own.
+/// For statics. Creating the value takes no lock, so a fork at any moment leaves the child able to create another.
 ///
 /// **Node rule.** The newest node came from a `Box` that is never freed or changed.
 ///
@@ -159,22 +159,22 @@ mod imp {
 /// ```
 #[derive(Debug)]
 pub struct PerProcess<T: 'static> {
-    /// The value of the youngest process that created one; null before the first.
+    /// The value of the youngest process that has a value; null before the first.
     newest: AtomicPtr<Node<T>>,
 }
 
 #[derive(Debug)]
 struct Node<T> {
-    /// The generation of its process.
+    /// The generation of the creating process.
     generation: u32,
     value: T,
 }
 
-// SAFETY: it hands out shared references to values that any thread may have created, hence `Send + Sync`.
+// SAFETY: it hands out shared references to values created on any thread, hence `Send + Sync`.
 unsafe impl<T: Send + Sync> Sync for PerProcess<T> {}
 
 impl<T> PerProcess<T> {
-    /// Creates one without a value in any process.
+    /// Creates a cell without a value in any process.
     pub const fn new() -> Self {
         Self { newest: AtomicPtr::new(ptr::null_mut()) }
     }
@@ -186,7 +186,7 @@ impl<T> PerProcess<T> {
         unsafe { newest.as_ref() }
     }
 
-    /// Returns this process's value, if it has one.
+    /// Returns this process's value, if any.
     #[inline]
     pub fn existing(&self) -> Option<&'static T> {
         let newest = self.newest()?;
@@ -215,7 +215,7 @@ impl<T> PerProcess<T> {
         let node = Node { generation: generation(), value: T::default() };
         let node = Box::into_raw(Box::new(node));
         let expected = former.map_or(ptr::null_mut(), |former| ptr::from_ref(former).cast_mut());
-        // Ordering: Release publishes the node; Acquire on failure, for the node of the thread that was first.
+        // Ordering: Release publishes the node; Acquire on failure, for the node of the winning thread.
         let created =
             self.newest.compare_exchange(expected, node, Ordering::Release, Ordering::Acquire);
         let newest = match created {
@@ -226,7 +226,7 @@ impl<T> PerProcess<T> {
                 first
             }
         };
-        // SAFETY: Node rule. The thread that was first is of this process: no other process writes this memory.
+        // SAFETY: Node rule. The winning thread belongs to this process: no other process writes this memory.
         unsafe { &(*newest).value }
     }
 }

@@ -1,21 +1,21 @@
-//! The lowest layer of brigade: atomics, locks, threads and parkers that a model checker can replace.
+//! The lowest layer of brigade: atomics, locks, threads and parkers, replaceable by a model checker.
 //!
 //! - [`atomic`], [`cell`], [`hint`], and with the feature `std` [`Mutex`], [`Condvar`], [`OnceLock`], [`thread`], [`time`] and
 //!   [`thread_local!`]: the names of `std`, which `--cfg brigade_loom` replaces with those of the model checker `loom`, as far as models
 //!   need them;
 //! - [`CachePadded`] keeps data that two threads write on separate cache lines;
-//! - [`Parker`] blocks a thread: one atomic, a futex where there is one; [`ParkerGroup`] blocks up to 32 threads, and one
+//! - [`Parker`] blocks a thread: an atomic, and a futex where available; [`ParkerGroup`] blocks up to 32 threads, and one
 //!   system call wakes any subset of them;
-//! - [`AsymmetricFence`] is a pair of fences of which the frequent one costs nothing;
+//! - [`AsymmetricFence`] is a pair of fences whose frequent side costs nothing;
 //! - [`call_user`] calls code of the program, whose backtraces end there;
 //! - [`Defer`] calls a closure at the end of a scope;
-//! - [`Exclusive`] holds a value that may be shared, as references can't reach it;
-//! - [`OwnerEnd`] is what items rely on in the deque that they are in;
-//! - [`ScopedKey`] is a thread-local reference that is valid for the length of a call;
-//! - [`budget`] limits how much a future does in one poll, and [`awaited`] notes what it waits for;
+//! - [`Exclusive`] holds a value and is always `Sync`, as references can't reach the value;
+//! - [`OwnerEnd`] is the deque's interface for the items in it;
+//! - [`ScopedKey`] is a thread-local reference, valid for the length of a call;
+//! - [`budget`] limits the operations of a future in a poll, and [`awaited`] notes the operations it waits for;
 //! - [`affinity`] gets and sets the CPUs that a thread may run on;
-//! - [`fork`] detects that the process is a forked child, and holds values of which each process has its own;
-//! - [`unmodelled`] has locks and counters that the model checker does not see.
+//! - [`fork`] detects a forked child, and holds a value per process;
+//! - [`unmodelled`] has locks and counters hidden from the model checker.
 //!
 //! In tests, `--cfg brigade_delays` and `--cfg brigade_seeded` replace the atomics, locks, threads and the clock by those of
 //! `brigade-instrument`: with random delays after their steps, or in an order chosen by a seed (`ci/delays.sh`, `ci/seeded.sh`).
@@ -40,7 +40,7 @@
 // Shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "std"), no_std)]
-// This is the crate that wraps the types that the others may not name.
+// This crate wraps the types that the other crates may not name.
 #![allow(clippy::disallowed_types)]
 
 #[cfg(not(any(target_has_atomic = "64", feature = "portable-atomic")))]
@@ -128,7 +128,7 @@ pub use std::sync::OnceLock;
 #[doc(hidden)]
 #[cfg(brigade_loom)]
 pub use loom::thread_local as loom_thread_local;
-/// Declares thread-locals, each with a `const` value; in a model they are those of its threads.
+/// Declares thread-locals, each with a `const` value; in a model they belong to the model's threads.
 ///
 /// ```
 /// use std::cell::Cell;

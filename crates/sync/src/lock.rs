@@ -72,7 +72,7 @@ impl Condvar {
         Self(imp::Condvar::new())
     }
 
-    /// Releases the lock until notified, or until `timeout` has passed if there is one.
+    /// Releases the lock until notified, or until `timeout` has passed, if given.
     ///
     /// As with any condition variable, wake-ups may be spurious: test the condition again. The model checker has no
     /// clock; there a wait with a timeout returns at once.
@@ -98,7 +98,7 @@ impl Condvar {
         }
     }
 
-    /// Wakes one waiting thread.
+    /// Wakes a waiting thread.
     pub fn notify_one(&self) {
         self.0.notify_one();
     }

@@ -1,4 +1,4 @@
-//! What the loom models of all crates share; only under `--cfg brigade_loom`.
+//! Functions shared by the loom models of all crates; only under `--cfg brigade_loom`.
 
 use crate::atomic::{AtomicUsize, Ordering};
 
@@ -10,21 +10,22 @@ loom::lazy_static! {
 ///
 /// Loom explores both orders of two steps only if they conflict, and it remembers only the last access to each atomic.
 /// A thread that loads an atomic before it writes it hides the loads of the other threads, and loom never explores the
-/// order in which it comes first. So each operation of a model begins with a turn, and loom explores those in all orders.
+/// order in which it comes first. So each operation of a model begins with a turn, and loom explores all orders of the
+/// turns.
 pub fn turn() {
     TURNS.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Explores a model with at most `preemptions` preemptions.
 ///
-/// `LOOM_MAX_PREEMPTIONS` overrides the number. With `BRIGADE_LOOM_SHORT` it is one lower, but at least one, which is
-/// for a check after every change.
+/// `LOOM_MAX_PREEMPTIONS` overrides the number. With `BRIGADE_LOOM_SHORT`, for a check after every change, it is
+/// lower by 1, but at least 1.
 ///
 /// # Panics
 /// If the model fails, with the failing interleaving.
 pub fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
-    /// The most steps of one interleaving. Two workers that search several injectors make more than loom's default of
-    /// 1,000.
+    /// The most steps of an interleaving. A search of several injectors by two workers makes more than loom's default
+    /// of 1,000.
     const STEPS: usize = 10_000;
     let mut builder = loom::model::Builder::new();
     let is_short = std::env::var_os("BRIGADE_LOOM_SHORT").is_some();

@@ -1,4 +1,4 @@
-//! The `Debug` of types that show none of their fields.
+//! A `Debug` that shows no fields.
 
 /// Implements `Debug` for a type, which prints the results of methods; the generic parameters stand before it.
 ///

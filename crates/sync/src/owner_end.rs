@@ -1,11 +1,11 @@
-//! What a type that is queued relies on in the deque of its owner, although neither crate knows the other.
+//! The interface between a queued type and the deque of its owner, although neither crate knows the other.
 
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-/// The owner's end of a deque of items, some of which belong to what the owner is in the middle of.
+/// The owner's end of a deque, some of whose items belong to the owner's current operation.
 ///
-/// Implemented for the deque of a thread that no other thread steals from, a `RefCell<Vec<T>>`.
+/// Implemented for a deque without thieves, a `RefCell<Vec<T>>`.
 ///
 /// ```
 /// use brigade_sync::OwnerEnd;
@@ -18,10 +18,10 @@ use core::cell::RefCell;
 ///
 /// # Safety
 /// [`forget_newest_if`](Self::forget_newest_if) returns `true` only if it has called `is` with an item of this deque and `is` has
-/// returned `true`. That item is returned by no call from then on, and not dropped.
+/// returned `true`. No call returns or drops the item from then on.
 pub unsafe trait OwnerEnd<T> {
-    /// Removes the newest item and forgets it, without a move, if `is` says so. Returns whether it did; an item that a thief
-    /// claims stays.
+    /// Removes the newest item and forgets it, without a move, if `is` says so. Returns whether it did; an item claimed by a
+    /// thief stays.
     ///
     /// # Safety
     /// `is` must not use the deque, and must not panic.

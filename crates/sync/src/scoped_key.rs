@@ -1,14 +1,14 @@
-//! A thread-local reference that is valid for the length of a call.
+//! A thread-local reference, valid for the length of a call.
 
 use core::cell::Cell;
 use core::ptr;
 
 use crate::unmodelled::LocalKey;
 
-/// The storage of a [`ScopedKey`], one for each thread.
+/// The storage of a [`ScopedKey`], for each thread.
 ///
 /// **Scope rule.** The pointer is non-null only while [`ScopedKey::set`] is on the stack of this thread with the `&T`
-/// that the pointer was made from. A guard restores the former pointer before `set` returns or unwinds.
+/// behind the pointer. A guard restores the former pointer before `set` returns or unwinds.
 pub struct ScopedSlot<T>(Cell<*const T>);
 
 impl<T> Default for ScopedSlot<T> {
@@ -59,7 +59,7 @@ impl<T: 'static> ScopedKey<T> {
         Self(slot)
     }
 
-    /// Sets this thread's reference to `value` while `call` runs, and restores the former one afterwards.
+    /// Sets this thread's reference to `value` while `call` runs, and restores the former reference afterwards.
     pub fn set<R>(self, value: &T, call: impl FnOnce() -> R) -> R {
         /// Restores the former pointer, on return and on unwinding.
         struct Restore<T: 'static>(&'static LocalKey<ScopedSlot<T>>, *const T);
@@ -73,7 +73,7 @@ impl<T: 'static> ScopedKey<T> {
         call()
     }
 
-    /// Not in the callers, which are generic: one copy for each key.
+    /// Not in the callers, which are generic: there is one copy a key.
     #[inline]
     fn replace(&self, value: *const T) -> *const T {
         self.0.with(|slot| slot.0.replace(value))
@@ -85,20 +85,20 @@ impl<T: 'static> ScopedKey<T> {
         self.0.with(|slot| slot.0.get())
     }
 
-    /// Removes this thread's reference, until the next `set` or the end of a nested one.
+    /// Removes this thread's reference, until the next `set` or the end of a nested `set`.
     ///
     /// Only writes a thread-local, which the child of a fork may do.
     pub fn clear(self) {
         self.0.with(|slot| slot.0.set(ptr::null()));
     }
 
-    /// Calls `call` with this thread's reference, if there is one.
+    /// Calls `call` with this thread's reference, if any.
     #[inline(always)]
     pub fn with<R>(self, call: impl FnOnce(Option<&T>) -> R) -> R {
         // SAFETY: Scope rule; `set` is on this stack below, so its `&T` outlives `call`.
         call(unsafe { self.pointer().as_ref() })
     }
-    /// Calls a method of `visitor` with this thread's reference, or the other one if there is none.
+    /// Calls a method of `visitor` with this thread's reference, or the other method if there is none.
     ///
     /// ```
     /// use brigade_sync::Visit;
@@ -127,15 +127,15 @@ impl<T: 'static> ScopedKey<T> {
     }
 }
 
-/// What [`ScopedKey::visit`] calls. Unlike a closure, it may be `#[track_caller]`.
+/// The two continuations of [`ScopedKey::visit`]. Unlike a closure, it may be `#[track_caller]`.
 pub trait Visit<T> {
-    /// What it returns.
+    /// The result of either method.
     type Output;
 
     /// Called with the thread's reference.
     fn present(self, reference: &T) -> Self::Output;
 
-    /// Called if the thread has no reference. A panic names the line that called [`ScopedKey::visit`].
+    /// Called if the thread has no reference. A panic names the line of the call of [`ScopedKey::visit`].
     #[track_caller]
     fn absent(self) -> Self::Output;
 }

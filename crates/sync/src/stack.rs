@@ -3,7 +3,7 @@
 /// The stack of a thread. The default is a stack of unknown size.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stack {
-    /// An address near its beginning. It grows down from there, as on all systems that the standard library has threads on.
+    /// An address near its beginning. It grows down from there, as on all systems where the standard library has threads.
     begin: usize,
     /// In bytes.
     size: usize,
@@ -16,7 +16,7 @@ impl Stack {
         Self { begin: address(), size }
     }
 
-    /// Returns whether less than one part in `parts` of the stack is left; `None` if its size is unknown, or if the caller
+    /// Returns whether less than the `parts`-th part of the stack is left; `None` if the size is unknown, or if the caller
     /// runs on another stack.
     #[must_use]
     pub fn has_less_than(&self, parts: usize) -> Option<bool> {

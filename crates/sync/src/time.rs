@@ -1,4 +1,4 @@
-//! The clock, which is virtual in tests that obey a seed.
+//! The clock, virtual in seeded tests.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -21,7 +21,7 @@ pub fn try_now() -> Option<Instant> {
     HAS_CLOCK.then(now)
 }
 
-/// Returns how long ago that was: [`Instant::elapsed`].
+/// Returns how long ago `then` was: [`Instant::elapsed`].
 #[inline(always)]
 pub fn since(then: Instant) -> Duration {
     now().saturating_duration_since(then)
@@ -33,7 +33,7 @@ pub fn until(then: Instant) -> Duration {
     then.saturating_duration_since(now())
 }
 
-/// Blocks the calling thread for at least that long: [`std::thread::sleep`].
+/// Blocks the calling thread for at least this time: [`std::thread::sleep`].
 #[cfg_attr(brigade_seeded, track_caller)]
 pub fn sleep(time: Duration) {
     #[cfg(brigade_seeded)]

@@ -1,21 +1,21 @@
-//! Locks and counters that the model checker does not see.
+//! Locks and counters hidden from the model checker.
 //!
-//! The model checker explores every order of the steps it sees, so each lock that a model passes without need multiplies its
-//! run time. These types are the ones of this crate, except under the model checker: there they are `std`'s, which make no
-//! step. What a model must prove must not depend on them: no wait and no wake-up.
+//! The model checker explores every order of the steps it sees, so each needless lock in a model multiplies the run time.
+//! These types are this crate's, except under the model checker: there they are `std`'s, which make no step. No wait and no
+//! wake-up that a model proves may depend on them.
 
 #[cfg(not(brigade_loom))]
 pub use crate::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 #[cfg(not(brigade_loom))]
 pub use crate::lock::{Mutex, MutexGuard};
-/// Thread-locals, which to the model checker are those of one thread.
+/// Thread-locals, shared by all threads of a model.
 #[cfg(brigade_seeded)]
 pub use brigade_instrument::seeded::{thread::LocalKey, thread_local};
 #[cfg(brigade_loom)]
 pub use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 #[cfg(brigade_loom)]
 pub use std::sync::MutexGuard;
-/// Thread-locals, which to the model checker are those of one thread.
+/// Thread-locals, shared by all threads of a model.
 #[cfg(not(brigade_seeded))]
 pub use std::{thread::LocalKey, thread_local};
 

@@ -1,4 +1,4 @@
-//! The function of a job: what it is asked to do, and how the job ended.
+//! The function of a job: the actions it performs, and the outcome of the job.
 
 use core::any::TypeId;
 use core::mem::MaybeUninit;
@@ -9,22 +9,22 @@ use crate::error::JoinError;
 /// Three words: a closure of up to 24 bytes, or a pointer to a larger one.
 pub(crate) type Payload = [MaybeUninit<usize>; 3];
 
-/// The function of a job, which knows the type of its payload.
+/// The function of a job; it knows the type of the payload.
 pub(crate) type Act = unsafe fn(*mut Payload, Action, *mut ()) -> Outcome;
 
-/// What a job's function is asked to do.
+/// An action of a job's function.
 ///
 /// All but the last two consume the payload.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Run the payload.
     Run,
-    /// Drop the payload; its handle gets `Cancelled`. Instead of a pointer `out` is the number of the [`Cause`]: an action without a field
-    /// is one comparison for a job that runs.
+    /// Drop the payload; the handle gets `Cancelled`. Instead of a pointer `out` is the number of the [`Cause`]: an action without a
+    /// field is one comparison when a job runs.
     Drop,
     /// Move the closure to `out`, which has room for it. For a future `out` is a request instead.
     Take,
-    /// Drop a job that is stale. The future of such a job is not cancelled, even if it has been queued again.
+    /// Drop a stale job. The future of a stale job is not cancelled, even if it has been queued again.
     Leave,
     /// Write the closure's [`TypeId`] to `out`; the returned outcome has no meaning.
     Identify,
@@ -33,13 +33,13 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// The cause for which a payload that does not run is dropped.
+    /// The cause for which a payload is dropped without a run.
     pub(crate) fn cause(self, out: *mut ()) -> Cause {
         if self == Self::Drop { Cause::of_number(out.addr()) } else { Cause::Ended }
     }
 }
 
-/// Answers an action that only reads the payload; `false` for the others.
+/// Answers a read-only action; `false` for the others.
 ///
 /// # Safety
 /// `out` must be as the action says.
@@ -60,16 +60,17 @@ pub(crate) unsafe fn inspect(
     true
 }
 
-/// How a job ended that was run or dropped.
+/// How a job that was run or dropped ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The closure returned.
     Returned,
-    /// The closure panicked, and its handle has the payload.
+    /// The closure panicked, and the handle has the payload.
     Panicked,
     /// The closure was dropped without being run, or [would not start](crate::Work::may_start), for this cause.
     Cancelled(Cause),
-    /// The queue entry was [stale](crate::Job::is_stale): the closure or the woken future had been run or dropped through its handle already.
+    /// The queue entry was [stale](crate::Job::is_stale): the closure or the woken future had been run or dropped through the handle
+    /// already.
     Stale,
     /// The job polled or dropped a future, whose end is reported to [`Schedule::release`](crate::Schedule::release).
     Polled,
@@ -87,7 +88,7 @@ impl Outcome {
     }
 }
 
-/// What it did to ask a job to stop.
+/// The effect of a stop request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Asked {
@@ -95,6 +96,6 @@ pub enum Asked {
     Nothing,
     /// A closure sees it, unless it has ended; a future is certain to be cancelled.
     ToStop,
-    /// A future that had not been polled has been dropped by the caller. Its job in the queue is [stale](Outcome::Stale).
+    /// The caller has dropped the future, which had not been polled. Its job in the queue is [stale](Outcome::Stale).
     Dropped,
 }

@@ -1,15 +1,15 @@
-//! Work in a box of its own.
+//! Work in a separate box.
 
 use crate::cause::Cause;
 use crate::work::Work;
 
-/// Closures and futures of this size or more are never a part of a cell, which lives as long as its handle: a second allocation costs
-/// less than to move this much memory, and a smaller one does not free much.
+/// Closures and futures of this size or more are never a part of a cell: a cell lives as long as the handle. From here on a second
+/// allocation costs less than to move the memory; a smaller value does not free much.
 const LARGE: usize = 2048;
 
-/// Returns whether closures and futures of this type are large: each belongs in a box of its own, which is freed when it ends.
-/// [`Job`](crate::Job) boxes a closure; a future is boxed before it becomes a [`Spawned`](crate::Spawned), because each call that
-/// takes it by value holds a copy on the stack.
+/// Returns whether closures and futures of this type are large. A large closure or future belongs in a separate box, which is
+/// freed when it ends. [`Job`](crate::Job) boxes a closure; a future is boxed before it becomes a [`Spawned`](crate::Spawned),
+/// because each call that takes it by value holds a copy on the stack.
 pub const fn is_large<F>() -> bool {
     size_of::<F>() >= LARGE
 }

@@ -1,11 +1,11 @@
-//! Cancelling a job beside its handle.
+//! Cancelling a job beside the handle.
 
 use crate::act::{Asked, Outcome};
 use crate::cause::Cause;
 use crate::cell::RawHandle;
 use crate::cell::state::CANCELLER;
 
-/// Cancels one job, from any thread, without its handle.
+/// Cancels a job, from any thread, without the handle.
 ///
 /// ```
 /// use brigade_task::{Cause, Job, JoinError, Outcome};
@@ -19,7 +19,7 @@ pub struct Canceller(RawHandle);
 
 // SAFETY: it only changes the state, and claims the closure, which is `Send`, to drop it; a future is dropped by its scheduler.
 unsafe impl Send for Canceller {}
-// SAFETY: all that it does is decided by an atomic.
+// SAFETY: an atomic decides all it does.
 unsafe impl Sync for Canceller {}
 
 impl Canceller {
@@ -28,7 +28,7 @@ impl Canceller {
         Self(raw)
     }
 
-    /// Drops a closure that no thread has begun to run, on this thread; returns how it ended.
+    /// Drops an unclaimed closure on this thread; returns the outcome.
     ///
     /// Returns `None` if a thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale).
     pub fn drop_if_unclaimed(&self) -> Option<Outcome> {

@@ -1,12 +1,12 @@
 //! Why a job was cancelled.
 //!
-//! **How a cause reaches the result.** The thread that ends a job without running it to its end knows the cause, and passes it on: with
-//! the action for the job, with the claim of the closure, or with the stop request of a future, whose state keeps it. A [`Job`](crate::Job)
-//! that is dropped without a cause belongs to a pool that has ended.
+//! **How a cause reaches the result.** The thread that ends an unfinished job knows the cause, and passes it on: with the action for the
+//! job, with the claim of the closure, or with the stop request of a future, whose state keeps it. A [`Job`](crate::Job) dropped without
+//! a cause belongs to an ended pool.
 //!
-//! **The first cause wins.** One claim decides on a closure, and the thread that made it has one cause. A future is dropped for the cause
-//! of its first stop request: the thread that drops it makes one before, which has no effect if there was one. A cause for which a running
-//! job is not cancelled leaves no trace.
+//! **The first cause wins.** A closure is claimed once, and the claiming thread has a single cause. A future is dropped for the cause of
+//! the first stop request: the thread that drops it makes a request before, which has no effect if there was an earlier request. A cause
+//! for which a running job is not cancelled leaves no trace.
 //!
 //! Destructors of the closure or future find the cause by [`drop_cause`](crate::drop_cause).
 
@@ -14,24 +14,24 @@ use core::fmt;
 
 /// Why a job was cancelled: the first cause, if there are several.
 ///
-/// Its `Display` names it, and what to do about it.
+/// `Display` names the cause, and says what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-// As long as the pointer of a panic, so that a result is still passed in two registers.
+// As long as the pointer of a panic, so a result is still passed in two registers.
 #[repr(usize)]
 #[non_exhaustive]
 pub enum Cause {
     /// A handle, a set or a scope has cancelled it, or a `cancel_on_drop` handle or a set was dropped.
     Asked,
-    /// It had not started by its deadline.
+    /// It had not started by the deadline.
     Deadline,
-    /// The queue was full, and had no room for it, or needed its room for a newer job.
+    /// The queue was full, and had no room for it, or needed the room for a newer job.
     Evicted,
     /// The pool was discarded, has ended, or had no thread to run it.
     Ended,
 }
 
 impl Cause {
-    /// All causes, each at its number `cause as usize`.
+    /// All causes, each at the index `cause as usize`.
     #[doc(hidden)]
     pub const ALL: [Self; 4] = [Self::Asked, Self::Deadline, Self::Evicted, Self::Ended];
 
@@ -60,11 +60,11 @@ impl fmt::Display for Cause {
 pub struct Causes {
     /// Jobs cancelled by a handle, a set or a scope.
     pub asked: u64,
-    /// Jobs that had not started by their deadline.
+    /// Jobs not started by their deadline.
     pub deadline: u64,
     /// Jobs dropped because the queue was full.
     pub evicted: u64,
-    /// Jobs of a pool that was discarded or has ended.
+    /// Jobs of a discarded or ended pool.
     pub ended: u64,
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for Causes {
 }
 
 impl Causes {
-    /// Adds jobs that were cancelled for this cause.
+    /// Adds jobs cancelled for this cause.
     #[doc(hidden)]
     pub fn add(&mut self, cause: Cause, jobs: u64) {
         *match cause {

@@ -14,8 +14,8 @@ use crate::work::Work;
 
 /// Tells which jobs of a set have ended, in the order in which they have.
 ///
-/// Each job has a key, which the set chooses. A job that is in the set when it ends is listed once. If its handle is dropped
-/// before it ends, it leaves the set.
+/// Each job has a key, which the set chooses. A member of the set is listed once, when it ends. If the handle is dropped
+/// before the end, it leaves the set.
 ///
 /// ```
 /// use brigade_task::Completions;
@@ -54,8 +54,8 @@ impl Completions {
         (job, handle)
     }
 
-    /// Has `on_end` called with the key of each job that ends from now on, after it has been listed and the wait has been woken; on the
-    /// thread that ended it. The set must have no such closure yet.
+    /// Has `on_end` called with the key of each job at its end from now on, after the job has been listed and the wait has been woken,
+    /// on the thread that ended the job. The set must have no such closure yet.
     pub fn tell(&self, on_end: impl Fn(usize) + Send + Sync + 'static) {
         _ = self.list.on_end.set(Box::new(on_end));
     }
@@ -73,9 +73,9 @@ impl Completions {
         self.list.is_any.load(Ordering::Relaxed)
     }
 
-    /// Takes the keys of the jobs that have ended since the last call. A [`wait`](Self::wait) that goes on counts from here.
+    /// Takes the keys of the jobs ended since the last call. An unfinished [`wait`](Self::wait) counts from here.
     ///
-    /// What the iterator does not return is lost.
+    /// Keys that the iterator does not return are lost.
     pub fn take(&mut self) -> impl Iterator<Item = usize> {
         self.taken.clear();
         if let Some(mut keys) = self.list.keys() {
@@ -102,7 +102,7 @@ impl Completions {
         waits
     }
 
-    /// Ends the wait; returns its waker if that has not been woken.
+    /// Ends the wait; returns the waker unless it has been woken.
     pub fn stop_waiting(&mut self) -> Option<Waker> {
         self.list.keys()?.wait.take().map(|(_, waker)| waker)
     }
@@ -110,8 +110,7 @@ impl Completions {
 
 impl Drop for Completions {
     fn drop(&mut self) {
-        // The jobs keep the list, and the waker may be what owns this.
-        // May be user code.
+        // The jobs keep the list, and the waker may own this. May be user code.
         drop_contained(self.stop_waiting());
     }
 }
@@ -141,7 +140,7 @@ mod tests {
 
     type Member = (Job, JoinHandle<usize>);
 
-    /// A set, some jobs with their numbers as keys and results, and a waker that counts.
+    /// A set, some jobs with their numbers as keys and results, and a counting waker.
     fn set_of(jobs: usize) -> (Completions, Vec<Member>, Arc<Count>, impl Fn() -> usize) {
         let set = Completions::new();
         let jobs = (0..jobs).map(|key| set.job(key, move || key)).collect();

@@ -4,9 +4,9 @@ use core::any::Any;
 use core::mem;
 use std::panic::{self, AssertUnwindSafe};
 
-/// Drops a value and contains a panic of its drop.
+/// Drops a value and contains a panic of the drop.
 ///
-/// The panic's payload is leaked unless it is a message: its drop might panic again, without end
+/// The panic's payload is leaked unless it is a message: the drop might panic again, without end
 /// (rust-lang/rust#86027). The panic hook has reported the panic.
 pub fn drop_contained<T>(value: T) {
     if let Err(payload) = catch_drop(value) {
@@ -14,7 +14,7 @@ pub fn drop_contained<T>(value: T) {
     }
 }
 
-/// Drops a value, and returns the payload of a panic of its drop.
+/// Drops a value, and returns the payload of a panic of the drop.
 ///
 /// # Errors
 /// The payload.
@@ -26,7 +26,7 @@ pub(crate) fn catch_drop<T>(value: T) -> Result<(), Box<dyn Any + Send>> {
     catch(&mut || value = None)
 }
 
-/// Calls user code and contains its panic, whose payload is leaked unless it is a message.
+/// Calls user code and contains a panic, whose payload is leaked unless it is a message.
 pub fn contain(call: impl FnOnce()) {
     let mut call = Some(call);
     if let Err(payload) = catch(&mut || call.take().into_iter().for_each(|call| call())) {
@@ -34,7 +34,8 @@ pub fn contain(call: impl FnOnce()) {
     }
 }
 
-/// Calls user code, and returns the payload of its panic. It is not a type parameter, so that there is one copy of this.
+/// Calls user code, and returns the payload of a panic. The code is not a type parameter, so there is a single copy of this
+/// function.
 #[inline(never)]
 fn catch(call: &mut dyn FnMut()) -> Result<(), Box<dyn Any + Send>> {
     panic::catch_unwind(AssertUnwindSafe(call))

@@ -30,7 +30,7 @@ pub enum JoinError {
 }
 
 impl JoinError {
-    /// Returns the error of a job that panicked with this payload.
+    /// Returns the error of a panic with this payload.
     ///
     /// ```
     /// use brigade_task::JoinError;
@@ -82,7 +82,7 @@ impl JoinError {
     /// Returns the payload of the panic, for [`resume_unwind`](panic::resume_unwind).
     ///
     /// # Panics
-    /// If the job did not panic; match [`Panicked`](Self::Panicked) if that is not known.
+    /// If the job did not panic; match [`Panicked`](Self::Panicked) if it may not have panicked.
     ///
     /// ```
     /// use brigade_task::JoinError;
@@ -123,7 +123,7 @@ impl From<JoinError> for io::Error {
     }
 }
 
-/// The panic of a job. Its `Display` is the message, and the name of the job, if the job has one.
+/// The panic of a job. `Display` shows the message, and the name of the job, if the job has one.
 #[derive(Clone)]
 pub struct Panic(Arc<Content>);
 
@@ -135,7 +135,7 @@ struct Content {
 /// The payload of a panic while it unwinds a job with a name.
 struct Named(String, Box<dyn Any + Send>);
 
-/// Calls a closure that is the job of this name; a panic of it has the name.
+/// Calls a closure as the job of this name; a panic has the name.
 ///
 /// ```
 /// use brigade_task::{Job, panic_as};
@@ -150,7 +150,7 @@ pub fn panic_as<R>(name: &str, call: impl FnOnce() -> R) -> R {
         .unwrap_or_else(|payload| panic::resume_unwind(Box::new(Named(name.to_owned(), payload))))
 }
 
-/// Splits a payload that has unwound a job into the job's [name](panic_as), if it has one, and the payload of the panic.
+/// Splits the payload of a job's unwinding into the job's [name](panic_as), if it has a name, and the payload of the panic.
 ///
 /// ```
 /// let payload = std::panic::catch_unwind(|| brigade_task::panic_as("resize", || std::panic::panic_any(7)));

@@ -27,11 +27,11 @@ pub struct JoinHandle<T> {
     result: PhantomData<fn() -> T>,
 }
 
-// SAFETY: the handle moves a `T` out of the cell to its own thread and drops it there. The rest of the cell is the
-// state, a waker (`Send`) and a closure that was `Send`.
+// SAFETY: the handle moves a `T` out of the cell to the handle's thread and drops it there. The rest of the cell
+// is the state, a waker (`Send`) and a `Send` closure.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
 // SAFETY: a shared handle looks at the state, or does as a canceller: it claims the closure, which is `Send`, or the future, whose access the
-// lifecycle gives to a single thread, and which checks its thread if it may not leave that.
+// lifecycle gives to a single thread, and which checks the thread if it is local.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
@@ -48,7 +48,7 @@ impl<T> JoinHandle<T> {
         &self.cell
     }
 
-    /// Takes the result of a job that has ended.
+    /// Takes the result of an ended job.
     ///
     /// Everything the job did happens before this returns, and the captures have been dropped.
     ///
@@ -96,19 +96,18 @@ impl<T> JoinHandle<T> {
         self.cell.is_done()
     }
 
-    /// Completes a closure that no thread has begun to run, or polls a queued future, on this thread. Returns the
-    /// outcome.
+    /// Completes an unclaimed closure, or polls a queued future, on this thread. Returns the outcome.
     ///
     /// The closure runs if it [may start](crate::Work::may_start), or is cancelled for the cause `stop`. Returns
-    /// `None` if another thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale). A
-    /// future that has not been polled, and whose guard [decides](crate::Guard::decides), is left to its job. A
-    /// future bound to its thread must be on this thread.
+    /// `None` if another thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale).
+    /// An unpolled future whose guard [decides](crate::Guard::decides) is left to its job. A local future must be on
+    /// this thread.
     pub fn settle_if_unclaimed(&self, stop: Option<Cause>) -> Option<Outcome> {
         self.cell.settle_if_unclaimed(stop)
     }
 
-    /// Completes a closure of a [set](crate::Completions) that no thread has begun to run, on this thread, and
-    /// removes it from the set: the set does not list its completion. Otherwise as
+    /// Completes an unclaimed closure of a [set](crate::Completions), on this thread, and removes it from the
+    /// set: the set does not list the completion. Otherwise as
     /// [`settle_if_unclaimed`](Self::settle_if_unclaimed).
     ///
     /// Also returns `None` if the closure is in no set.
@@ -116,7 +115,7 @@ impl<T> JoinHandle<T> {
         self.cell.leave_and_settle(stop)
     }
 
-    /// Takes the job out of its [set](crate::Completions), and drops a waker waiting for the job. Returns `false` if
+    /// Takes the job out of the [set](crate::Completions), and drops a waker waiting for the job. Returns `false` if
     /// the job has ended: then the set lists it.
     #[must_use]
     pub fn leave(&mut self) -> bool {
@@ -127,8 +126,8 @@ impl<T> JoinHandle<T> {
     ///
     /// Everything before this call happens before the closure sees the request. Has no effect on a finished job.
     ///
-    /// A future is woken, not polled again, and cancelled. A future that has not been polled, and is not bound to its
-    /// thread, is dropped by this call if `may_drop`.
+    /// A future is woken, not polled again, and cancelled. An unpolled future that is not local is dropped by this
+    /// call if `may_drop`.
     pub fn ask_to_stop(&self, may_drop: bool) -> Asked {
         self.cell.request_stop(may_drop)
     }
@@ -138,7 +137,7 @@ impl<T> JoinHandle<T> {
         self.cell.canceller().map(Canceller::new)
     }
 
-    /// Returns whether the job is a future that [`settle_if_unclaimed`](Self::settle_if_unclaimed) would poll now.
+    /// Returns whether the job is a future, ready for a poll by [`settle_if_unclaimed`](Self::settle_if_unclaimed).
     pub fn is_queued(&self) -> bool {
         self.cell.is_queued()
     }
@@ -189,7 +188,7 @@ impl<T> Drop for JoinHandle<T> {
 }
 
 impl<T> JoinHandle<T> {
-    /// Drops the result of a job that has ended, and releases the handle's side; the handle must not be used again.
+    /// Drops the result of an ended job, and releases the handle's side; the handle must not be used again.
     #[cold]
     fn drop_result(&mut self) {
         // SAFETY: Life rule: the handle is not used again.
@@ -199,20 +198,20 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Drops the result of a job that has ended, and releases the handle's side.
+/// Drops the result of an ended job, and releases the handle's side.
 ///
 /// # Safety
-/// The cell must be that of a handle for a `T` which has not been taken. That handle is not used again.
+/// The cell must belong to a handle for a `T`, not yet taken. The handle must not be used again.
 unsafe fn finish<T>(cell: RawHandle) {
     let mut handle = ManuallyDrop::new(JoinHandle::<T> { cell, taken: false, result: PhantomData });
     let result = handle.try_join();
     // SAFETY: Life rule: the result has been taken, and the handle is not used again.
     unsafe { handle.cell.release(HANDLE) };
-    // User code last; its panic must not unwind out of this drop.
+    // User code last; a panic must not unwind out of this drop.
     drop_contained(result);
 }
 
-/// The handle's side of a job that has ended, without the type of the result. That is `'static`, as it is of each job with a handle.
+/// The handle's side of an ended job, without the type of the result. The type is `'static`, as for each job with a handle.
 struct Ended {
     cell: RawHandle,
     finish: unsafe fn(RawHandle),
@@ -230,7 +229,7 @@ brigade_sync::unmodelled::thread_local! {
 
 impl Ended {
     fn finish(self) {
-        // SAFETY: `drop_result` made it of a handle that is not used again.
+        // SAFETY: `drop_result` made it of a handle, not used again.
         unsafe { (self.finish)(self.cell) };
     }
 

@@ -1,13 +1,13 @@
-//! Work as a value: a closure in four words, and a handle for its result.
+//! Work as a value: a closure in four words, and a handle for the result.
 //!
 //! - [`Job`] runs once or is dropped once; captures of up to 24 bytes are stored inside it.
-//! - [`Job::with_handle`] makes a job and a [`JoinHandle`] that share one allocation.
-//! - [`Spawned::new`] makes a job of a future, which its [`Schedule`] queues again whenever it is woken.
-//! - [`join`], [`install`] and [`Scope`] make jobs that borrow, from a stack that waits for them.
+//! - [`Job::with_handle`] makes a job and a [`JoinHandle`] in one allocation.
+//! - [`Spawned::new`] makes a job of a future, which the [`Schedule`] queues again after each wake.
+//! - [`join`], [`install`] and [`Scope`] make jobs that borrow from a waiting stack.
 //! - [`Completions`] tells which jobs of a set have ended.
-//! - [`Work`] is what a job is made of: any closure, or a type with a condition to check before it runs.
+//! - [`Work`] is the content of a job: any closure, or a type with a condition to check before it runs.
 //!
-//! This crate has no queues and no threads: a job does not depend on what runs it.
+//! This crate has no queues and no threads: a job does not depend on its executor.
 //!
 //! Each module imports only from those below it:
 //!

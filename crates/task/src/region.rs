@@ -1,8 +1,8 @@
-//! What a borrowing job is a part of.
+//! The fork or scope of a borrowing job.
 
-/// Identifies a fork or a scope among all that have not ended.
+/// Identifies an unfinished fork or scope.
 ///
-/// It is the address of something that lives as long as the fork or the scope.
+/// It is an address inside the fork or the scope, unique for as long as it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Region(pub(crate) usize);
 
@@ -18,7 +18,7 @@ impl Region {
     }
 }
 
-/// The type that the job of a fork names instead of its closure's.
+/// The type named by the job of a fork instead of the closure's.
 pub(crate) struct OfFork;
 
 /// The same for a job of a scope.

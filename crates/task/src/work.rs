@@ -1,4 +1,4 @@
-//! What a job is made of.
+//! The content of a job.
 
 use brigade_sync::call_user;
 
@@ -30,7 +30,7 @@ use crate::cause::Cause;
 /// # Ok::<(), JoinError>(())
 /// ```
 pub trait Work: Send + 'static {
-    /// The type of its result.
+    /// The type of the result.
     type Output;
 
     /// Returns whether it may still run, or the cause why it may not.
@@ -47,7 +47,7 @@ pub trait Work: Send + 'static {
         Ok(())
     }
 
-    /// Returns whether running it would have no effect, so that its queue entry may be removed.
+    /// Returns whether running it would have no effect, so its queue entry may be removed.
     ///
     /// Asked by [`Job::is_stale`](crate::Job::is_stale) for work without a handle, at any time, while it is queued. The answer
     /// `true` must be final. It must not panic.

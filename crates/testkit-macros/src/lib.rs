@@ -1,13 +1,13 @@
-//! The attribute `#[test]` of brigade-testkit, in a crate of its own as attributes must be.
+//! The attribute `#[test]` of brigade-testkit, in a separate crate as attributes must be.
 #![forbid(unsafe_code)]
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
-/// Makes a function a test with a time limit: `#[test]` is a minute of an idle machine's time, `#[test(120)]` that many
-/// seconds. A test under `#[test(alone)]` runs beside no other test of its binary, and a test under `#[test(unwatched)]`
+/// Makes a function a test with a time limit: `#[test]` is a minute of an idle machine's time, `#[test(120)]` this many
+/// seconds. A test under `#[test(alone)]` runs beside no other test of the binary, and a test under `#[test(unwatched)]`
 /// has no limit and starts no thread.
 ///
-/// A function with parameters is called for each case, and the case that fails is named:
+/// A function with parameters is called for each case, and a failing case is named:
 ///
 /// - `#[test(threads in [1, 2, 8])]` calls it with each of these values, `#[test(threads in [1, 2], how in HOWS)]` with each pair;
 /// - `#[test((name, limit) in CASES)]` calls it with the limits of a table. Where some of the names are no parameters, these are the
@@ -50,14 +50,14 @@ struct Loop {
 }
 
 impl Loop {
-    /// What names a case: the names that are no parameters, if there are any.
+    /// The names of a case: the names that are no parameters, if any.
     fn shown(&self, parameters: &[String]) -> Vec<&String> {
         let others = self.names.iter().filter(|name| !parameters.contains(name));
         if others.clone().next().is_none() { self.names.iter().collect() } else { others.collect() }
     }
 }
 
-/// Moves a function into one without parameters, which calls it for each case.
+/// Moves a function into another without parameters, which calls it for each case.
 fn call_for_each(loops: &[Loop], each: Option<String>, function: &mut Vec<TokenTree>) {
     // The word `fn`, the name, the parameters and the body: nothing else is in a test.
     let inner = function.split_off(function.len() - 4);

@@ -6,7 +6,7 @@ use std::{fs, thread};
 use crate::eventually;
 use crate::watchdog::A_WHILE;
 
-/// A thread of which a test wants to know that it blocks.
+/// A thread for a test that waits until it blocks.
 ///
 /// ```
 /// use brigade_testkit::{BlockedThread, Gate};
@@ -33,9 +33,8 @@ impl BlockedThread {
         *self.0.lock().unwrap() = Some(stat.unwrap_or_default());
     }
 
-    /// Whether the named thread sleeps in the kernel, or has ended. It does so, too, for a lock that it waits for; so the last call
-    /// before the thread blocks is that to [`is_this`](Self::is_this). Where the kernel does not tell, the answer takes a while, and
-    /// is `true`.
+    /// Whether the named thread sleeps in the kernel, or has ended. It does so, too, for a lock; so [`is_this`](Self::is_this) must
+    /// be the last call before the thread blocks. Where the kernel does not tell, the answer takes a while, and is `true`.
     pub fn is_blocked(&self) -> bool {
         let stat = self.0.lock().unwrap().clone();
         stat.is_some_and(|path| match fs::read_to_string(path) {

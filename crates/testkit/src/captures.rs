@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counts how many of its tokens have been dropped.
+/// Counts how many tokens have been dropped.
 #[derive(Clone, Debug, Default)]
 pub struct Drops(Arc<AtomicUsize>);
 

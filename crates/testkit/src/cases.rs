@@ -1,13 +1,13 @@
-//! Tests that make the same claim of several cases.
+//! Tests of a claim in several cases.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
 use std::thread::{self, ThreadId};
 
-/// The cases that tests are at, with the threads of these tests.
+/// The present cases of tests, with the threads of the tests.
 static CASES: Mutex<Vec<(ThreadId, String)>> = Mutex::new(Vec::new());
 
-/// Makes a claim of one case. A failure names the case, and so does the watchdog.
+/// Makes a claim of a case. A failure names the case, and so does the watchdog.
 pub fn case(name: &str, claim: impl FnOnce()) {
     let me = thread::current().id();
     CASES.lock().unwrap().push((me, name.to_owned()));
@@ -19,7 +19,7 @@ pub fn case(name: &str, claim: impl FnOnce()) {
     }
 }
 
-/// The case that the test on this thread is at.
+/// The present case of the test on this thread.
 pub(crate) fn case_of(test: ThreadId) -> Option<String> {
     let cases = CASES.lock().unwrap();
     cases.iter().find(|(thread, _)| *thread == test).map(|(_, name)| name.clone())

@@ -32,14 +32,14 @@ impl Gate {
         }
     }
 
-    /// Makes a job that waits for it.
+    /// Makes a job that waits for the gate.
     pub fn job(&self) -> impl FnOnce() + Send + 'static {
         let gate = self.clone();
         move || gate.wait()
     }
 }
 
-/// A test that fails opens its gates: the jobs end, the pool can be dropped, and the message is shown.
+/// A failing test opens its gates: the jobs end, the pool can be dropped, and the message is shown.
 impl Drop for Gate {
     fn drop(&mut self) {
         if thread::panicking() {

@@ -1,4 +1,4 @@
-//! Holds threads up at random places, as a scheduler of the system does that runs them rarely.
+//! Holds threads up at random places, like a system's scheduler that runs them rarely.
 
 use std::fs;
 use std::mem;
@@ -11,14 +11,14 @@ use std::time::Duration;
 /// How long the next thread is held up.
 static NANOS: AtomicI32 = AtomicI32::new(0);
 
-/// Sleeps: of the calls that a handler may make, a sleep takes the time from no other thread.
+/// Sleeps: of the calls permitted in a handler, a sleep takes the time from no other thread.
 extern "C" fn hold(_signal: libc::c_int) {
     let time = libc::timespec { tv_sec: 0, tv_nsec: NANOS.load(Relaxed).into() };
     // SAFETY: `time` outlives the call, which may be called in a handler, and leaves `errno` as it is unless another signal comes.
     unsafe { libc::nanosleep(&time, ptr::null_mut()) };
 }
 
-/// Until the process ends, holds up one of its threads after the other, for 0.1 to 5 ms each, at most one in 50 µs. `below` returns random
+/// Until the process ends, holds up its threads in turn, for 0.1 to 5 ms each, at most one in 50 µs. `below` returns random
 /// numbers below its argument.
 ///
 /// Interrupted system calls are restarted, except the calls that never are.

@@ -19,8 +19,8 @@ impl Latch {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Wakes all that wait although the latch is closed. The wakers are kept, one for each future: with one for each poll,
-    /// a future that is polled during the call would make it endless.
+    /// Wakes all waiting futures although the latch is closed. The wakers are kept, one for each future: with one for each
+    /// poll, a poll during the call would make it endless.
     pub fn wake_all(&self) {
         let wakers = {
             let mut state = self.0.lock().unwrap();
@@ -30,12 +30,12 @@ impl Latch {
         wakers.iter().for_each(Waker::wake_by_ref);
     }
 
-    /// Counts the polls that have ended waiting here.
+    /// Counts the pending polls here.
     pub fn waiting(&self) -> usize {
         self.0.lock().unwrap().1.len()
     }
 
-    /// Takes the wakers of those that wait.
+    /// Takes the wakers of the waiting futures.
     pub fn take_wakers(&self) -> Vec<Waker> {
         std::mem::take(&mut self.0.lock().unwrap().1)
     }

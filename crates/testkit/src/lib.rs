@@ -1,18 +1,19 @@
-//! What the tests of several brigade crates share.
+//! Types and functions shared by the tests of several brigade crates.
 //!
-//! - [`test`](macro@test), [`case`], [`Watchdog`] and [`eventually`]: a test that hangs fails with its name, a case that fails with the
+//! - [`test`](macro@test), [`case`], [`Watchdog`] and [`eventually`]: a hanging test fails with its name, a failing case with the
 //!   case's, and a test waits for a state, never for a time;
-//! - [`stays`]: that nothing happens, which no event announces;
-//! - [`BlockedThread`]: a thread of which a test wants to know that it blocks;
+//! - [`stays`]: the claim of an uneventful time;
+//! - [`BlockedThread`]: a thread for a test that waits until it blocks;
 //! - [`Gate`], [`Halt`], [`Latch`], [`Meeting`]: the test decides when a thread or a future continues;
 //! - [`Drops`], [`Bomb`], [`OnDrop`]: captures that are counted, panic or call when they are dropped;
 //! - [`at_exit`]: a call when a thread ends;
 //! - [`Seed`]: random numbers whose seed is printed;
-//! - [`WakeCounter`], [`on_wake`], [`poll_once`] and [`block_on`]: a waker that counts or calls, and a future on the test's own thread;
+//! - [`WakeCounter`], [`on_wake`], [`poll_once`] and [`block_on`]: a waker to count or call, and a future on the test's own thread;
 //! - [`panics`]: expected panics stay out of the output;
 //! - `hold_threads_up`, on Linux: threads stop for a while at random places;
 //! - [`Observed`]: the system's allocator, counted or limited;
-//! - `resources` and `syscalls`, on Linux: the threads, files and memory of the process, and the system calls of one thread, counted by the kernel.
+//! - `resources` and `syscalls`, on Linux: the threads, files and memory of the process, and the system calls of a thread, counted by the
+//!   kernel.
 //!
 //! It depends on no pool and no queue, so every crate of the workspace may use it in its tests.
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]

@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
 
-/// The system's allocator, for a test binary that counts or limits what is allocated.
+/// The system's allocator, for a test binary that counts or limits allocations.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,8 +30,8 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Calls `allocates` with the number of bytes before an allocation, which fails if that returns `false`, and `frees` with
-    /// the number that is freed. Neither may allocate.
+    /// Calls `allocates` with the number of bytes before an allocation, which fails if the call returns `false`, and `frees`
+    /// with the freed number. Neither may allocate.
     pub const fn new(allocates: fn(usize) -> bool, frees: fn(usize)) -> Self {
         Self { allocates, frees }
     }

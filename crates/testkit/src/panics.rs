@@ -1,4 +1,4 @@
-//! Keeps the panics that tests cause on purpose out of the output.
+//! Keeps intended panics of tests out of the output.
 
 use std::any::Any;
 use std::panic;

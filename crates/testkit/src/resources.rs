@@ -1,4 +1,4 @@
-//! What a process has, by the kernel's account.
+//! The resources of a process, by the kernel's account.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ fn entries(folder: &str) -> usize {
     fs::read_dir(folder).unwrap().count()
 }
 
-/// The number of threads. The kernel takes a thread off its list a moment after it was joined.
+/// The number of threads. The kernel takes a thread off its list a moment after the join.
 pub fn threads() -> usize {
     entries("/proc/self/task")
 }

@@ -1,4 +1,4 @@
-//! Random numbers whose seed is printed, so that a failure can be run again.
+//! Random numbers whose seed is printed, so a failure can be run again.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Seed(u64);
 
 impl Seed {
-    /// Returns a new seed, or the one in `BRIGADE_SEED`; it is shown when the test fails.
+    /// Returns a new seed, or the seed in `BRIGADE_SEED`; it is shown when the test fails.
     pub fn printed() -> Self {
         let given = std::env::var("BRIGADE_SEED").ok().and_then(|text| text.parse().ok());
         let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0)) | 1;

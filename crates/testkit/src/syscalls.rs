@@ -32,7 +32,7 @@ const SEND: libc::c_ulong = 0xc018_2101;
 const GO_ON: u32 = 1;
 
 /// Announces every later system call of this thread to the returned file; `None` if the system does not support
-/// that.
+/// it.
 fn announce_all() -> Option<i32> {
     let every_call = libc::sock_filter {
         code: (libc::BPF_RET | libc::BPF_K) as u16,
@@ -60,24 +60,24 @@ fn announce_all() -> Option<i32> {
 fn supervise(file: i32, log: &Mutex<Vec<i64>>) {
     loop {
         let mut call = Announced::default();
-        // SAFETY: `call` has the layout and, all zero, the content that the kernel requires.
+        // SAFETY: `call` has the layout and, all zero, the content required by the kernel.
         if unsafe { libc::ioctl(file, RECEIVE, &mut call) } != 0 {
             return;
         }
         log.lock().unwrap().push(i64::from(call.number));
         let answer = Answer { id: call.id, value: 0, error: 0, flags: GO_ON };
-        // SAFETY: `answer` has the layout that the kernel requires.
+        // SAFETY: `answer` has the layout required by the kernel.
         unsafe { libc::ioctl(file, SEND, &answer) };
     }
 }
 
-/// Where one section of the log ends: a call that nothing here makes otherwise.
+/// The end of a section of the log: a call made for no other purpose here.
 pub fn mark() {
     // SAFETY: takes nothing and can't fail.
     unsafe { libc::getppid() };
 }
 
-/// Runs a body on a thread of its own; returns the system calls between each two marks, first to last.
+/// Runs a body on a separate thread; returns the system calls between each two marks, first to last.
 pub fn counted(body: impl FnOnce() + Send + 'static) -> Option<Vec<Vec<i64>>> {
     /// Values without a file: not announced yet, and not supported.
     const UNKNOWN: i32 = -1;

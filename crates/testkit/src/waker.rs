@@ -1,11 +1,11 @@
-//! A waker that counts.
+//! A counting waker.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// A waker that counts, and that a thread can wait for.
+/// A counting waker, with a wait for its calls.
 #[derive(Debug, Default)]
 pub struct WakeCounter {
     wakes: Mutex<usize>,
@@ -43,13 +43,13 @@ pub fn on_wake(call: impl Fn() + Send + Sync + 'static) -> Waker {
     Waker::from(Arc::new(OnWake(call)))
 }
 
-/// Polls a future once, with that waker.
+/// Polls a future once, with this waker.
 pub fn poll_once<F: Future + Unpin>(future: &mut F, waker: &Arc<WakeCounter>) -> Poll<F::Output> {
     let waker = Waker::from(waker.clone());
     Pin::new(future).poll(&mut Context::from_waker(&waker))
 }
 
-/// Polls a future to its end on this thread.
+/// Polls a future on this thread until it is ready.
 pub fn block_on<F: Future + Unpin>(mut future: F) -> F::Output {
     let counter = Arc::new(WakeCounter::default());
     let waker = Waker::from(Arc::clone(&counter));

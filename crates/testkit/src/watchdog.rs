@@ -1,4 +1,4 @@
-//! Ends the process when a test hangs, and waits for states that no event announces.
+//! Ends the process when a test hangs, and waits for states without an event.
 
 use std::io::Write as _;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::cases::case_of;
 
 /// How many times longer than on an idle machine a test may take: beside two computing threads per CPU it gets a third of
-/// the time, and the sanitizers slow it down as well. Only a hang takes that long.
+/// the time, and the sanitizers slow it down as well. Only a hang takes so long.
 const PATIENCE: u64 = 8;
 
 /// How long [`eventually`] waits.
@@ -39,7 +39,7 @@ impl Watchdog {
         Self { _leash: watch(seconds), _shared: Some(shared), _alone: None }
     }
 
-    /// Limits the calling test likewise, and runs no other test of this binary that has a watchdog beside it.
+    /// Limits the calling test likewise, and runs no other test with a watchdog of this binary beside it.
     pub fn start_alone(seconds: u64) -> Self {
         let alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
         Self { _leash: watch(seconds), _shared: None, _alone: Some(alone) }
@@ -55,7 +55,7 @@ fn watch(seconds: u64) -> Sender<()> {
         if ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
             let name = test.name().unwrap_or("a test");
             let case = case_of(test.id()).map(|case| format!(" with {case}")).unwrap_or_default();
-            // Not `eprintln!`: libtest captures its output, which is lost with the process.
+            // Not `eprintln!`: libtest captures that output, which is lost with the process.
             let _ = writeln!(std::io::stderr(), "watchdog: {name} hung for {limit:?}{case}");
             std::process::abort();
         }
@@ -63,7 +63,7 @@ fn watch(seconds: u64) -> Sender<()> {
     leash
 }
 
-/// Waits for a state that no event announces.
+/// Waits for a state without an event.
 ///
 /// # Panics
 /// If the state is not reached within 80 seconds.
@@ -76,11 +76,11 @@ pub fn eventually(what: &str, reached: impl Fn() -> bool) {
     }
 }
 
-/// Checks that a state lasts for some milliseconds: for the claim that nothing happens, which no event announces. A defect that
-/// takes longer is not noticed, so the steps that lead to the state are awaited before.
+/// Checks that a state lasts for some milliseconds: for the claim of an uneventful time. A defect that takes longer is not
+/// noticed, so the steps to the state are awaited before.
 ///
 /// # Panics
-/// If the state ends within that time.
+/// If the state ends within the time.
 #[track_caller]
 pub fn stays(what: &str, lasts: impl Fn() -> bool) {
     let end = Instant::now() + A_WHILE;

@@ -1,4 +1,4 @@
-//! What keeps the timers that are set.
+//! The interface of a set of timers.
 
 use std::time::Instant;
 
@@ -11,9 +11,9 @@ pub struct Key {
     pub(crate) place: u32,
 }
 
-/// Timers that are set, each with an entry of the type `T`.
+/// A set of timers, each with an entry of the type `T`.
 ///
-/// A trait, so that only a program that sets timers contains the code behind it: that code is large, and a thread that may have to wait
+/// A trait, so only a program that sets timers contains the code behind it: the code is large, and a thread that may have to wait
 /// for timers looks for them at each turn.
 pub trait Agenda<T>: Send {
     /// Returns whether no timer is set.
@@ -28,7 +28,7 @@ pub trait Agenda<T>: Send {
     /// Returns how many timers are due by `end`, counted up to `most`.
     fn count_until(&mut self, end: Instant, most: usize) -> usize;
 
-    /// Returns the deadline of the last timer that is due by `end`.
+    /// Returns the deadline of the last timer due by `end`.
     fn last_until(&mut self, end: Instant) -> Option<Instant>;
 
     /// Sets a timer.
@@ -37,11 +37,11 @@ pub trait Agenda<T>: Send {
     /// Returns the entry of a timer; `None` if it is no longer set.
     fn get_mut(&mut self, key: Key) -> Option<&mut T>;
 
-    /// Removes a timer and returns its entry; `None` if it is no longer set.
+    /// Removes a timer and returns the entry; `None` if it is no longer set.
     fn remove(&mut self, key: Key) -> Option<T>;
 
-    /// Removes the earliest timer and returns its entry; `None` if no timer is due at `now`. Of two with the same deadline, the one that
-    /// was set first is earlier.
+    /// Removes the earliest timer and returns the entry; `None` if no timer is due at `now`. Of two with the same deadline, the timer
+    /// set first is earlier.
     fn take_due(&mut self, now: Instant) -> Option<T>;
 
     /// Removes all timers but those whose entries `stay`, in no order.

@@ -1,4 +1,4 @@
-//! The timers of one queue, without threads and locks: a timing wheel in front of a sorted map.
+//! The timers of a queue, without threads and locks: a timing wheel in front of a sorted map.
 //!
 //! ```
 //! use std::time::{Duration, Instant};

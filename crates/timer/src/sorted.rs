@@ -1,7 +1,7 @@
-//! A sorted map that compiles to less than a quarter of the code of std's.
+//! A sorted map with less than a quarter of the machine code of std's.
 //!
 //! The entries lie in blocks, in the order of their keys. A search takes logarithmic time: in the list of blocks, then in a block. A new or
-//! removed entry moves the later entries of its block. A new or removed block, for some 32 entries, moves 24 bytes for each later block:
+//! removed entry moves the later entries of the block. A new or removed block, for some 32 entries, moves 24 bytes for each later block:
 //! with 100,000 entries less than the search takes, with a million keys in random order as much.
 //!
 //! *Rejected:* a binary heap: it can't find the last entry up to a key. *Rejected:* a treap: more code, and a cache miss for each of its
@@ -34,7 +34,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         (block, entries.binary_search_by(|entry| entry.0.cmp(key)))
     }
 
-    /// Adds an entry, and returns the former value of its key.
+    /// Adds an entry, and returns the former value of the key.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         let (mut block, place) = self.find(&key);
         let mut index = match place {
@@ -58,13 +58,13 @@ impl<K: Ord, V> SortedMap<K, V> {
         None
     }
 
-    /// Removes the entry of a key, and returns its value.
+    /// Removes the entry of a key, and returns the value.
     pub fn remove(&mut self, key: &K) -> Option<V> {
         let (block, place) = self.find(key);
         place.ok().map(|index| self.take(block, index))
     }
 
-    /// Removes the first entry, and returns its value.
+    /// Removes the first entry, and returns the value.
     pub fn pop_first(&mut self) -> Option<V> {
         (!self.is_empty()).then(|| self.take(0, 0))
     }

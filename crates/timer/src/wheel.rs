@@ -1,13 +1,13 @@
 //! A hierarchical timing wheel in front of a sorted map: most timers are cancelled long before they are due, and cost no order.
 //!
 //! The wheel is scheme 7 of Varghese and Lauck, [*Hashed and Hierarchical Timing Wheels*] (SOSP 1987), with the level of a timer
-//! by the highest digit in which its tick and the wheel's differ, as in tokio's. Its slots are lists without order. Unlike
-//! theirs, its ticks fire nothing: a slot whose time comes is emptied into the map, which has the exact order of the deadlines.
+//! by the highest digit in which the ticks of timer and wheel differ, as in tokio's. The slots are lists without order. Unlike
+//! theirs, ticks fire nothing: a slot whose time comes is emptied into the map, which has the exact order of the deadlines.
 //! So timers fire on time, however coarse a tick is, and no thread wakes for a tick.
 //!
 //! Where the exact time of the earliest timer is needed, as a thread goes to sleep until it, the slots up to that timer are
-//! emptied although their time has not come. Timers that are set before these go to the map at once, and pay for their order: that
-//! is so for all timers before the earliest one, when a thread has begun to sleep until that.
+//! emptied although their time has not come. Timers set before these go to the map at once, and pay for their order: so do all
+//! timers before the earliest, once a thread sleeps until it.
 //!
 //! [*Hashed and Hierarchical Timing Wheels*]: https://doi.org/10.1145/41457.37504
 
@@ -28,16 +28,16 @@ const LEVELS: usize = (u64::BITS - TICK).div_ceil(DIGIT) as usize;
 
 /// No node.
 const NIL: u32 = u32::MAX;
-/// Nodes that are kept without a timer.
+/// Nodes kept without a timer.
 const KEPT: usize = 1024;
 
-/// The timers that are set.
+/// The set timers.
 pub(crate) struct Wheel<T> {
     /// Timers before `horizon` in the order of their deadlines, with their nodes.
     near: SortedMap<(Instant, u64), u32>,
     /// The first node of each slot's list, with the timers from `horizon` on.
     heads: [[u32; SLOTS]; LEVELS],
-    /// The slots of each level that have timers.
+    /// The non-empty slots of each level.
     occupied: [u64; LEVELS],
     /// In ticks since `start`.
     horizon: u64,
@@ -58,7 +58,7 @@ struct Node<T> {
     /// `None` while it is free.
     entry: Option<T>,
     list: List,
-    /// Its neighbours in the list of its slot.
+    /// The neighbours in the list of the slot.
     next: u32,
     previous: u32,
 }
@@ -85,7 +85,7 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// The tick of a deadline: the last one for all that are centuries away.
+    /// The tick of a deadline: the last for all deadlines centuries away.
     fn tick(&self, at: Instant) -> u64 {
         let nanos = at.saturating_duration_since(self.start).as_nanos();
         u64::try_from(nanos).unwrap_or(u64::MAX) >> TICK
@@ -144,7 +144,7 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Takes a timer out, and frees its node.
+    /// Takes a timer out, and frees the node.
     fn take(&mut self, index: u32) -> Option<T> {
         self.unlink(index);
         let free = mem::replace(&mut self.free, index);
@@ -158,7 +158,7 @@ impl<T> Wheel<T> {
         entry
     }
 
-    /// The first slot that has timers: its level, its number, and the tick with which it begins.
+    /// The first non-empty slot: level, number, and first tick.
     fn next_slot(&self) -> Option<(u32, usize, u64)> {
         // A timer of a higher level differs from `horizon` in a higher digit, so it is later.
         let level = self.occupied.iter().position(|&slots| slots != 0)?;
@@ -168,7 +168,7 @@ impl<T> Wheel<T> {
         Some((level, slot as usize, higher | u64::from(slot) << (DIGIT * level)))
     }
 
-    /// Empties the first slot that has timers: into lower levels, or, of the lowest, into the map.
+    /// Empties the first non-empty slot: into lower levels, or, of the lowest, into the map.
     fn advance(&mut self, (level, slot, begin): (u32, usize, u64)) {
         self.horizon = begin + u64::from(level == 0);
         self.empty(level, slot);
@@ -192,7 +192,7 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Moves all timers that are due by `end` into the map.
+    /// Moves all timers due by `end` into the map.
     fn sort_until(&mut self, end: Instant) {
         let end = self.tick(end);
         while let Some(next) = self.next_slot().filter(|&(_, _, begin)| begin <= end) {
@@ -206,7 +206,7 @@ pub fn new<T: Send + 'static>(start: Instant) -> Box<dyn Agenda<T>> {
     Box::new(Wheel::new(start))
 }
 
-/// A digit of a tick, that of this level.
+/// The digit of a tick for this level.
 fn digit(tick: u64, level: u32) -> usize {
     (tick >> (DIGIT * level)) as usize % SLOTS
 }

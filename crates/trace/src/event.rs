@@ -1,4 +1,4 @@
-//! What a thread did, and when.
+//! The actions of a thread, and their times.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -10,12 +10,12 @@ use brigade_machine::ThreadInfo;
 /// How many events of each thread a trace keeps: some 8 MB.
 const LIMIT: usize = 1 << 17;
 
-/// What a thread does for some time, or at one moment.
+/// The action of a thread, for some time or at a moment.
 #[derive(Clone, Debug)]
 pub enum What {
     /// Runs a job, or polls a future.
     Job(Label),
-    /// Is blocked, so that the pool may have another thread in its place.
+    /// Is blocked; the pool may have another thread in its place.
     Blocked,
     /// Looks for a job.
     Search(Since),
@@ -23,16 +23,16 @@ pub enum What {
     Parked(&'static str, Since),
     /// Wakes a worker.
     Wake {
-        /// The index of that worker.
+        /// The index of the worker.
         worker: usize,
         /// The number of the wake-up.
         number: u64,
-        /// The thread, if it is not one of the pool's.
+        /// The thread, if it is foreign.
         by: Option<Arc<ThreadInfo>>,
     },
     /// Has taken jobs or forks from another worker; none of them runs yet.
     Stolen {
-        /// The index of that worker.
+        /// The index of the worker.
         from: usize,
         /// How many.
         jobs: usize,
@@ -45,13 +45,13 @@ pub enum What {
     Timers(usize),
     /// Has polled I/O and found events.
     Events(usize),
-    /// Begins as a worker that was started as this.
+    /// Begins as a worker in this role.
     Starts(&'static str),
     /// Is no longer a worker.
     Ends,
 }
 
-/// What a worker did before it began to search, or to sleep.
+/// The action of a worker before it began to search, or to sleep.
 #[derive(Clone, Copy, Debug)]
 pub enum Since {
     /// It ran.
@@ -60,7 +60,7 @@ pub enum Since {
     Parked(u64),
 }
 
-/// What a job is known by.
+/// The identity of a job.
 #[derive(Clone, Debug, Default)]
 pub struct Label {
     pub(crate) name: Option<Cow<'static, str>>,
@@ -73,30 +73,30 @@ impl What {
         matches!(self, Self::Search(_) | Self::Parked(..))
     }
 
-    /// Whether it ends what the worker did before, unless it is inside that.
+    /// Whether it ends the worker's former action, unless nested in it.
     fn ends_others(&self) -> bool {
         matches!(self, Self::Job(_) | Self::Search(_) | Self::Parked(..) | Self::Starts(_))
     }
 }
 
-/// What a thread did, in nanoseconds since the pool was made.
+/// An action of a thread, in nanoseconds since the pool was made.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
     pub(crate) from: u64,
     pub(crate) until: u64,
     pub(crate) what: What,
-    /// Whether it began inside a job that waited: a job that runs there is part of that one.
+    /// Whether it began inside a waiting job: a job that runs there is part of the waiting job.
     pub(crate) is_inside: bool,
 }
 
 impl Event {
-    /// Whether it ends what the worker did before.
+    /// Whether it ends the worker's former action.
     pub(crate) fn is_outermost(&self) -> bool {
         !self.is_inside && self.what.ends_others()
     }
 }
 
-/// The newest events of one thread.
+/// The newest events of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     pub(crate) kept: VecDeque<Event>,

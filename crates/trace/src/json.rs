@@ -1,6 +1,6 @@
 //! A trace as JSON, in the Trace Event format.
 //!
-//! Written without a crate for JSON: it is one flat list, and what has to be escaped are names.
+//! Written without a crate for JSON: it is a flat list, and only names have to be escaped.
 
 use core::fmt;
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::event::{Event, Label, Since, What};
 use crate::traced::{Before, Trace, Traced};
 
-/// The tracks of threads that are not the pool's are numbered from here, and so shown below the workers.
+/// The tracks of foreign threads are numbered from here, and so shown below the workers.
 const OUTSIDE: usize = 1_000_000;
 
 /// A string of JSON.
@@ -40,14 +40,14 @@ impl fmt::Display for Micros {
     }
 }
 
-/// The list of events that is written.
+/// The list of events, in writing.
 struct List<'a> {
     writer: &'a mut dyn Write,
     is_empty: bool,
 }
 
 impl List<'_> {
-    /// Writes one event of a track, with further members.
+    /// Writes an event of a track, with further members.
     fn event(&mut self, kind: &str, track: usize, more: fmt::Arguments<'_>) -> io::Result<()> {
         let comma = if self.is_empty { "" } else { "," };
         self.is_empty = false;
@@ -88,7 +88,7 @@ impl List<'_> {
         )
     }
 
-    /// Writes one end of an arrow, which is bound to the slice that it lies in.
+    /// Writes an end of an arrow, bound to the slice around it.
     fn arrow(&mut self, end: &str, track: usize, at: u64, number: u64) -> io::Result<()> {
         let at = Micros(at);
         self.event(
@@ -192,7 +192,7 @@ fn write_before(list: &mut List<'_>, track: usize, before: &Before) -> io::Resul
     list.slice(track, *from, *until, &shown)
 }
 
-/// Writes the events of one thread.
+/// Writes the events of a thread.
 fn write_thread(
     list: &mut List<'_>,
     track: usize,

@@ -1,4 +1,4 @@
-//! A trace that has ended.
+//! A finished trace.
 
 use core::fmt;
 use core::time::Duration;
@@ -9,9 +9,9 @@ use brigade_machine::ThreadInfo;
 
 use crate::event::{Event, Events, Label, Since, What};
 
-/// The record of what the threads of a pool did for some time; returned by `Tracing::finish` of brigade.
+/// The record of the actions of a pool's threads over some time; returned by `Tracing::finish` of brigade.
 ///
-/// [`save`](Self::save) writes it for a viewer. [`Display`](fmt::Display) writes its length and size in one line.
+/// [`save`](Self::save) writes it for a viewer. [`Display`](fmt::Display) writes the length and the size on a line.
 #[must_use = "a trace does nothing unless it is saved or written"]
 pub struct Trace {
     pub(crate) pool: Arc<str>,
@@ -31,7 +31,7 @@ pub enum TraceError {
     InProgress,
     /// The pool has ended.
     Ended,
-    /// The pool belongs to the parent of a fork: its threads do not exist in this process.
+    /// The pool belongs to the parent of a fork: the threads do not exist in this process.
     Forked,
 }
 
@@ -62,7 +62,7 @@ impl From<TraceError> for io::Error {
     }
 }
 
-/// What a worker did when the trace ended.
+/// The action of a worker when the trace ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Now {
     /// There was none.
@@ -73,18 +73,18 @@ pub enum Now {
     Running,
 }
 
-/// What one thread did, in nanoseconds.
+/// The actions of a thread, in nanoseconds.
 pub struct Traced {
-    /// The worker's index; `None` for a thread that is not the pool's.
+    /// The worker's index; `None` for a foreign thread.
     pub(crate) worker: Option<usize>,
     pub(crate) title: String,
     pub(crate) events: Vec<Event>,
-    /// What the thread did before the first of these.
+    /// The thread's action before the first event.
     pub(crate) before: Option<Before>,
     pub(crate) lost: u64,
 }
 
-/// What a worker did before its first event.
+/// The action of a worker before the first event.
 pub(crate) struct Before {
     pub(crate) from: u64,
     pub(crate) until: u64,
@@ -101,7 +101,7 @@ fn title(what: &str, thread: Option<&ThreadInfo>) -> String {
 }
 
 impl Traced {
-    /// That of a worker; `None` if there was none.
+    /// The record of a worker; `None` if there was none.
     pub(crate) fn of_worker(
         index: usize,
         thread: Option<Arc<ThreadInfo>>,
@@ -116,7 +116,7 @@ impl Traced {
         let title = title(&format!("worker {index}"), thread.as_deref());
         let mut events: Vec<Event> = kept.into();
         events.sort_by_key(|event| (event.from, core::cmp::Reverse(event.until)));
-        // Nothing may begin before that and end after it, as slices nest.
+        // No slice may begin before that time and end after it, as slices nest.
         let mut around = from;
         let first = events.iter().find(|event| {
             let is_free = event.from >= around;
@@ -132,7 +132,7 @@ impl Traced {
                 Some((What::Parked("", Since::Parked(0)), ""))
             }
             None if now == Now::Parked => Some((What::Parked("", Since::Parked(0)), "")),
-            // A worker that left.
+            // A retired worker.
             None if now == Now::Absent => None,
             Some(_) => Some((What::Job(Label::default()), "began before the trace")),
             None => Some((running(), "began before the trace")),
@@ -142,19 +142,19 @@ impl Traced {
         Some(Self { worker: Some(index), title, events, before, lost })
     }
 
-    /// That of a thread that is not the pool's.
+    /// The record of a foreign thread.
     pub(crate) fn of_thread(thread: &ThreadInfo, events: Vec<Event>) -> Self {
         let title = title("thread", Some(thread));
         Self { worker: None, title, events, before: None, lost: 0 }
     }
 
-    /// The events lost from threads that are not the pool's.
+    /// The events lost from foreign threads.
     pub(crate) fn of_others(lost: u64) -> Self {
         let title = "threads".to_owned();
         Self { worker: None, title, events: Vec::new(), before: None, lost }
     }
 
-    /// Counts all times from the begin of the trace, cuts off what is outside of it, and puts what happens inside something after that.
+    /// Counts all times from the begin of the trace, cuts off events outside of it, and puts a nested event after the outer event.
     pub(crate) fn cut(&mut self, begin: u64, end: u64) {
         let cut = |time: &mut u64| *time = (*time).clamp(begin, end) - begin;
         for Event { from, until, .. } in &mut self.events {
@@ -185,7 +185,7 @@ impl Trace {
         self.threads.iter().map(|thread| thread.events.len() as u64).sum()
     }
 
-    /// Returns the number of events that were dropped to make room for newer ones.
+    /// Returns the number of events dropped to make room for newer events.
     pub fn lost(&self) -> u64 {
         self.threads.iter().map(|thread| thread.lost).sum()
     }

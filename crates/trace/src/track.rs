@@ -1,4 +1,4 @@
-//! What one thread did while its pool was traced. `README.md` beside this file has the design.
+//! The actions of a thread in a traced pool. `README.md` beside this file has the design.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,27 +15,27 @@ use brigade_sync::unmodelled::{AtomicU64, Mutex};
 use crate::event::{Event, Events, Label, Since, What};
 use crate::traced::{Now, TraceError, Traced};
 
-/// What one worker did, or all threads that are not the pool's. Only they write, until a trace ends.
+/// The actions of a worker, or of all foreign threads. Only they write, until a trace ends.
 #[derive(Default)]
 pub struct Track {
     state: Mutex<State>,
-    /// The number of the wake-up that the worker is about to see, or 0.
+    /// The number of the wake-up to be seen next by the worker, or 0.
     woken_by: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
-    /// The trace that this is for.
+    /// The trace it belongs to.
     session: u64,
-    /// `None` if there was more than one.
+    /// `None` if there were several.
     thread: Option<Arc<ThreadInfo>>,
-    /// What has begun and not ended.
+    /// The unfinished events.
     open: Vec<Event>,
     events: Events,
 }
 
 impl State {
-    /// Ends what has begun at this depth or inside.
+    /// Ends the unfinished events at this depth or inside.
     fn close(&mut self, depth: usize, until: u64) {
         while self.open.len() > depth {
             let Some(open) = self.open.pop() else { return };
@@ -43,7 +43,7 @@ impl State {
         }
     }
 
-    /// Ends the state that the thread is in.
+    /// Ends the present state of the thread.
     fn close_state(&mut self, until: u64) {
         let depth = self.open.len();
         if self.open.last().is_some_and(|open| open.what.is_state()) {
@@ -52,39 +52,39 @@ impl State {
     }
 }
 
-/// The traces of one pool.
+/// The traces of a pool.
 pub struct Tracer {
-    /// The process that the pool belongs to.
+    /// The process of the pool.
     process: u32,
-    /// What the times of events are counted from.
+    /// The origin of the times of events.
     origin: Instant,
     /// The current trace, or 0. A thread reads it with the lock of its track, and the trace ends before it takes these locks: so
     /// an event is either taken, or not recorded.
     session: AtomicU64,
-    /// The last trace that was begun, and whether it still has to be taken.
+    /// The last trace begun, and whether it still has to be taken.
     last: Mutex<(u64, bool)>,
     /// The number of the last wake-up.
     wakes: AtomicU64,
-    /// What threads do that are not the pool's: they wake workers. There may be any number of them, so they share one limit.
+    /// The actions of foreign threads, which wake workers. There may be any number of these threads, so they share a limit.
     outside: Track,
 }
 
-/// A trace that has been begun.
+/// A begun trace.
 #[derive(Clone, Copy, Debug)]
 pub struct Session {
     number: u64,
     from: u64,
 }
 
-/// What a trace is told about a worker that may have recorded nothing.
+/// The data for a trace about a worker, which may have recorded nothing.
 pub struct Worker<'a> {
-    /// Its index.
+    /// The index of the worker.
     pub index: usize,
-    /// What it has recorded.
+    /// The events it has recorded.
     pub track: &'a Track,
-    /// What it did when the trace ended.
+    /// Its action when the trace ended.
     pub now: Now,
-    /// The job that it runs, if that is known, and since when.
+    /// The running job, if known, and since when.
     pub runs: Option<(Label, Instant)>,
 }
 
@@ -103,7 +103,7 @@ impl Default for Tracer {
 }
 
 impl Tracer {
-    /// Whether this is the process that the pool belongs to, and not a child of it.
+    /// Whether this is the process of the pool, and not a child of it.
     pub fn is_here(&self) -> bool {
         self.process == fork::generation()
     }
@@ -116,10 +116,10 @@ impl Tracer {
         u64::try_from(at.saturating_duration_since(self.origin).as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Begins a trace. The caller has threads look for it after that.
+    /// Begins a trace. The caller then has threads look for it.
     ///
     /// # Errors
-    /// If there is another.
+    /// If there is another trace.
     pub fn begin(&self) -> Result<Session, TraceError> {
         let mut last = self.last.lock();
         if last.1 {
@@ -132,14 +132,14 @@ impl Tracer {
         Ok(session)
     }
 
-    /// Stops the trace; returns when. All tracks on which anything was recorded can be found after that.
+    /// Stops the trace; returns when. All tracks with a record can be found after it.
     pub fn stop(&self) -> u64 {
         let _last = self.last.lock();
         self.session.store(0, Ordering::Relaxed);
         self.now()
     }
 
-    /// Takes a trace that was stopped at `until`; returns how long it has lasted, in nanoseconds, and what was recorded.
+    /// Takes a trace stopped at `until`; returns how long it has lasted, in nanoseconds, and the records.
     pub fn take<'a>(
         &self,
         session: Session,
@@ -151,7 +151,7 @@ impl Tracer {
             if taken.session != session.number {
                 taken = State::default();
             }
-            // The events that have not ended too.
+            // The unfinished events too.
             taken.close(0, until);
             taken
         };
@@ -182,21 +182,21 @@ impl Tracer {
         (until - session.from, all)
     }
 
-    /// What the calling thread does to its track; it runs this worker. What it does now `is_inside` a job
-    /// that waits, or not.
+    /// Returns a pen for the calling thread, which runs the worker of this track. `is_inside`: its
+    /// actions from now on are nested in a waiting job.
     pub fn pen<'a>(&'a self, track: &'a Track, is_inside: bool) -> Pen<'a> {
         Pen { tracer: self, track, is_inside }
     }
 
-    /// A thread, which is not one of the pool's if it has no track, is about to wake a worker.
+    /// Records that a thread is about to wake a worker.
     pub fn begin_wake(&self, woken: &Track, worker: usize) -> Wake {
         let number = self.wakes.fetch_add(1, Ordering::Relaxed) + 1;
-        // Ordering: Relaxed: the token that is set next publishes it.
+        // Ordering: Relaxed: the token set next publishes it.
         woken.woken_by.store(number, Ordering::Relaxed);
         Wake { from: self.now(), worker, number }
     }
 
-    /// Records the wake-up, after the token has been set.
+    /// Records the wake-up, after the token has been set; a waker without a track is a foreign thread.
     pub fn end_wake(&self, waker: Option<&Track>, wake: Wake) {
         let Wake { from, worker, number } = wake;
         // Before the lock: it may read files.
@@ -207,23 +207,23 @@ impl Tracer {
     }
 }
 
-/// A wake-up that is being sent.
+/// A wake-up being sent.
 pub struct Wake {
     from: u64,
     worker: usize,
     number: u64,
 }
 
-/// Records what one thread does.
+/// Records the actions of a thread.
 #[derive(Clone, Copy)]
 pub struct Pen<'a> {
     tracer: &'a Tracer,
     track: &'a Track,
-    /// Whether what begins now is inside a job that waits.
+    /// Whether the next action is nested in a waiting job.
     is_inside: bool,
 }
 
-/// What a thread does until this is dropped.
+/// An action of a thread, until this is dropped.
 pub struct Scope<'a> {
     pen: Pen<'a>,
     session: u64,
@@ -296,7 +296,7 @@ impl<'a> Pen<'a> {
         Event { from, until: from, what, is_inside: self.is_inside }
     }
 
-    /// The same inside the job that the thread runs.
+    /// The same inside the thread's running job.
     pub fn inside(self) -> Self {
         Self { is_inside: true, ..self }
     }
@@ -336,7 +336,7 @@ impl<'a> Pen<'a> {
         });
     }
 
-    /// It looks for a job, if it does not do so already: as a worker that was only about to sleep still does.
+    /// Records the search for a job, unless it goes on already: a worker that was only about to sleep is still searching.
     pub fn search(self, since: Since) {
         self.record(|state, from| {
             if !matches!(state.open.last(), Some(Event { what: What::Search(_), .. })) {

@@ -1,7 +1,7 @@
-//! Other work on this machine while the laboratory measures: readings before, between the rows and after, a check that spins at
-//! both ends, and what they come to in words.
+//! Other work on this machine while the laboratory measures: readings before, between the rows and after, a spinning check at
+//! both ends, and the conclusion in words.
 //!
-//! It judges the CPU time of other programs, the time that a host or a quota took, and the two checks. The load of the machine is
+//! It judges the CPU time of other programs, the time taken by a host or a quota, and the two checks. The load of the machine is
 //! none of these: the targets are a part of it.
 
 mod spin;
@@ -14,17 +14,17 @@ use self::spin::Spin;
 use crate::kernel::Kernel;
 use crate::usage::Usage;
 
-/// Ticks of a second in the files of `/proc`: a promise of the kernel to programs, whatever its own clock is.
+/// Ticks of a second in the files of `/proc`: a promise of the kernel to programs, whatever the kernel's clock is.
 const TICKS: f64 = 100.0;
 
-/// What the machine has done so far, as far as the kernel tells.
+/// The machine's work so far, as far as the kernel tells.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     /// When this was read.
     at: Instant,
-    /// CPU seconds of all programs on the CPUs that this process may use, without interrupts.
+    /// CPU seconds of all programs on the CPUs of this process, without interrupts.
     busy: Option<f64>,
-    /// CPU seconds that the host did not give to this machine, on the same CPUs.
+    /// CPU seconds withheld from this machine by the host, on the same CPUs.
     stolen: Option<f64>,
     /// Seconds for which a quota stopped threads of a control group of this process.
     throttled: Option<f64>,
@@ -33,13 +33,13 @@ struct Reading {
 }
 
 impl Reading {
-    /// Reads it. `hogs` is the process of the laboratory that computes now, if there is one.
+    /// Reads it. `hogs` is the laboratory's computing process, if any.
     fn now(kernel: &Kernel, hogs: Option<u32>) -> Self {
         let hogs = hogs.and_then(|hogs| process(kernel, hogs)).unwrap_or(0.0);
         Reading::with(kernel, Usage::of_all().cpu() + hogs, Instant::now())
     }
 
-    /// The same, of a process that has used that much.
+    /// The same, of a process with this CPU time.
     fn with(kernel: &Kernel, own: f64, at: Instant) -> Self {
         let (mut busy, mut stolen) = (None, None);
         for ticks in ticks(kernel) {
@@ -54,7 +54,7 @@ impl Reading {
     }
 }
 
-/// The ticks of each CPU that this process may use, by what they were spent on.
+/// The ticks of each CPU of this process, by purpose.
 fn ticks(kernel: &Kernel) -> Vec<Vec<f64>> {
     let allowed = kernel.allowed();
     let is_ours = |name: &str| {
@@ -95,16 +95,16 @@ fn throttled(kernel: &Kernel) -> Option<f64> {
     seconds.max_by(f64::total_cmp)
 }
 
-/// What happened between two readings. CPUs are CPU seconds of a second; what the kernel does not tell is absent.
+/// The work between two readings. CPUs are CPU seconds of a second; a value the kernel does not tell is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct Span {
-    /// Its length.
+    /// The length.
     seconds: f64,
-    /// CPUs that other programs used.
+    /// CPUs used by other programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     other_cpus: Option<f64>,
-    /// CPUs that the host of a virtual machine gave to others.
+    /// CPUs given to others by the host of a virtual machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     stolen_cpus: Option<f64>,
     /// Seconds for which a quota stopped threads of a control group of this process.
@@ -113,13 +113,13 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// From one reading to a later one.
+    /// From a reading to a later reading.
     fn between(from: &Reading, to: &Reading) -> Self {
         let seconds = (to.at - from.at).as_secs_f64();
         let passed = |of: fn(&Reading) -> Option<f64>| Some((of(to)? - of(from)?).max(0.0));
         let share = |part: f64| part / seconds.max(f64::MIN_POSITIVE);
         let own = to.own - from.own;
-        // Some containers have a file in which nothing is ever counted: one that has not counted us says nothing of others.
+        // Some containers have a file in which nothing is ever counted: a file that has not counted us says nothing of others.
         let busy = passed(|reading| reading.busy).filter(|busy| *busy >= own / 2.0 - RESOLUTION);
         Span {
             seconds,
@@ -129,7 +129,7 @@ impl Span {
         }
     }
 
-    /// What of this is too much on a machine with so many CPUs, in words.
+    /// Objections on a machine with so many CPUs, in words.
     fn complaints(&self, cpus: usize) -> Vec<String> {
         let much = (cpus as f64 * MUCH).max(LEAST);
         let is_much =
@@ -154,19 +154,19 @@ impl Span {
     }
 }
 
-/// The share of all CPUs from which on it matters that they are taken.
+/// The share of all CPUs from which on their loss matters.
 const MUCH: f64 = 0.05;
 /// CPUs from which on it matters on a small machine: less is the system's own work.
 const LEAST: f64 = 0.1;
-/// Seconds that the count of a CPU may be off by: two ticks.
+/// Seconds by which the count of a CPU may be off: two ticks.
 const RESOLUTION: f64 = 2.0 / TICKS;
 
-/// The share that a check may lose: interrupts, and a little work of the system.
+/// The share a check may lose: interrupts, and a little work of the system.
 const LOST: f64 = 0.25;
 /// The share by which the speed of a CPU may differ between the two checks.
 const DRIFT: f64 = 0.1;
 
-/// The machine at one end of the run.
+/// The machine at the begin or the end of the run.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct End {
@@ -175,7 +175,7 @@ pub(crate) struct End {
     spin: Option<Spin>,
 }
 
-/// What the machine did besides a whole run, as a result file has it.
+/// The machine's other work during a whole run, as a result file has it.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct Record {
@@ -184,22 +184,22 @@ pub(crate) struct Record {
     /// The machine after it; nothing if it was interrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<End>,
-    /// From before the first row to after the last one that was measured.
+    /// From before the first row to after the last measured row.
     whole: Span,
-    /// What there is to object, in words; nothing if the machine was quiet.
+    /// The objections, in words; none if the machine was quiet.
     pub(crate) busy: Option<String>,
 }
 
-/// The record of a run, and what it takes to write it.
+/// The record of a run, and the means to write it.
 #[derive(Clone, Debug)]
 pub(crate) struct Noise {
     /// CPUs of this process.
     cpus: usize,
     /// Where all this is read.
     kernel: Kernel,
-    /// The process of the laboratory that computes now, if there is one.
+    /// The laboratory's computing process, if any.
     pub(crate) hogs: Option<u32>,
-    /// The first reading, and the one before the current row.
+    /// The first reading, and the reading before the current row.
     readings: [Reading; 2],
     /// The record so far.
     pub(crate) record: Record,
@@ -229,15 +229,15 @@ impl Noise {
         self.readings[1] = Reading::now(&self.kernel, self.hogs);
     }
 
-    /// The row has ended, or is cut short. Returns what happened meanwhile.
+    /// The row has ended, or is cut short. Returns the work meanwhile.
     pub(crate) fn close_row(&mut self, is_cut: bool) -> Span {
         let mut now = Reading::now(&self.kernel, self.hogs);
         if is_cut {
-            // Processes of its own that still run are not counted as its own: the kernel tells that when they have ended.
+            // The laboratory's running processes are not counted as its own: the kernel counts them when they have ended.
             now.busy = None;
         }
         let span = Span::between(&self.readings[1], &now);
-        // What is known of the rows before stays.
+        // The span of the rows before stays.
         if !is_cut || self.record.whole == Span::default() {
             self.record.whole = Span::between(&self.readings[0], &now);
         }
@@ -245,14 +245,14 @@ impl Noise {
         span
     }
 
-    /// The run has ended, and so has each process of the laboratory that computes: checks the CPUs again.
+    /// At the end of the run and of the computing process: checks the CPUs again.
     pub(crate) fn end(&mut self) {
         self.hogs = None;
         self.record.after = Some(End { spin: Spin::check(&self.kernel, self.cpus) });
         self.judge();
     }
 
-    /// Puts in words what there is to object.
+    /// Puts the objections in words.
     fn judge(&mut self) {
         let Record { before, after, whole, .. } = &self.record;
         let mut complaints = whole.complaints(self.cpus);
@@ -288,7 +288,7 @@ mod tests {
     use std::fs;
     use std::time::{Duration, Instant};
 
-    /// `/proc/stat` of two CPUs, with these ticks outside the kernel and these that were stolen, on each.
+    /// `/proc/stat` of two CPUs, with these ticks outside the kernel and these stolen ticks, on each.
     fn stat(user: u32, stolen: u32) -> String {
         let cpu = |name: &str| format!("{name} {user} 10 20 99 9 7 7 {stolen} 0 0\n");
         ["cpu ", "cpu0", "cpu1", "cpu7"].map(cpu).concat() + "intr 1 2\n"
@@ -297,7 +297,7 @@ mod tests {
     const ALLOWED: (&str, &str) =
         ("proc/thread-self/status", "Name:\tx\nCpus_allowed_list:\t0-1\n");
 
-    /// Two seconds in which each CPU computes for that many ticks and we for so many seconds.
+    /// Two seconds in which each CPU computes for `busy` ticks and we for `own` seconds.
     fn span(busy: u32, stolen: u32, own: f64) -> Span {
         let (folder, kernel) = made_up(&[ALLOWED, ("proc/stat", &stat(1_000, 50))]);
         let begun = Instant::now();
@@ -337,7 +337,7 @@ mod tests {
             let (_folder, kernel) = made_up(&[("proc/stat", damaged)]);
             assert_eq!(Reading::with(&kernel, 1.0, Instant::now()).busy, None, "{damaged}");
         }
-        // A kernel that is too old to count what is stolen.
+        // A kernel too old to count stolen time.
         let (_folder, kernel) = made_up(&[("proc/stat", "cpu0 100 0 100 7\n")]);
         let reading = Reading::with(&kernel, 1.0, Instant::now());
         assert_eq!((reading.busy, reading.stolen), (Some(2.0), None));
@@ -370,7 +370,7 @@ mod tests {
         let (_folder, kernel) = made_up(&[("proc/7/stat", stat), ("proc/8/stat", "8 (x")]);
         assert_eq!(process(&kernel, 7), Some(2.0));
         assert_eq!((process(&kernel, 8), process(&kernel, 9)), (None, None));
-        // What it uses is ours.
+        // Its use is ours.
         let with = Reading::now(&kernel, Some(7)).own;
         let without = Reading::now(&kernel, None).own;
         assert!((1.0..=2.0).contains(&(with - without)), "other tests run, {with} {without}");

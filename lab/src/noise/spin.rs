@@ -12,24 +12,24 @@ use crate::pins::put;
 use crate::stats::sorted;
 use crate::work::grind;
 
-/// What a loop of a known length says about the CPUs: a thread on each of them computes alone.
+/// The test of the CPUs by a loop of a known length: a thread on each of them computes alone.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub(super) struct Spin {
-    /// The share of its time that the worst of the CPUs did not compute: other work, the host, or a clock that changed meanwhile.
+    /// The share of time in which the worst of the CPUs did not compute: other work, the host, or a clock that changed meanwhile.
     pub(super) lost: f64,
     /// Nanoseconds of a piece of the loop at its fastest, on the slowest of the CPUs.
     pub(super) piece_ns: f64,
 }
 
-/// Length of a check: more than one slice that a scheduler gives. A build without optimisation measures nothing, and is quick.
+/// Length of a check: more than a scheduler's slice. A build without optimisation measures nothing, and is quick.
 const SPIN: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1 } else { 15 });
 /// Arithmetic between two looks at the clock: some 20 µs.
 const PIECE: u64 = 10_000;
-/// CPUs that are checked at most.
+/// The most checked CPUs.
 const MOST_SPINS: usize = 256;
 
 impl Spin {
-    /// Checks all CPUs that this process may use, at one time. `None` if it can't have a thread on each of them.
+    /// Checks all CPUs of this process, at once. `None` if it can't have a thread on each of them.
     pub(super) fn check(kernel: &Kernel, cpus: usize) -> Option<Self> {
         let mut places: Vec<_> =
             kernel.allowed().unwrap_or_default().into_iter().map(Some).collect();
@@ -40,7 +40,7 @@ impl Spin {
         Spin::of(&all(places, Builder::new)?)
     }
 
-    /// What these CPUs come to, of each of which there are the times of all pieces, in seconds.
+    /// The result for these CPUs: each with the times of all pieces, in seconds.
     fn of(cpus: &[Vec<f64>]) -> Option<Self> {
         let each = cpus.iter().filter_map(|pieces| {
             let fastest = pieces.iter().copied().min_by(f64::total_cmp)?;
@@ -51,7 +51,7 @@ impl Spin {
     }
 }
 
-/// Computes at all of these places once there is a thread at each; `None` if one can't be started.
+/// Computes at all of these places once there is a thread at each; `None` if a thread can't be started.
 fn all(places: Vec<Option<usize>>, thread: impl Fn() -> Builder) -> Option<Vec<Vec<f64>>> {
     let gate = &RwLock::new(false);
     thread::scope(|scope| {
@@ -59,7 +59,7 @@ fn all(places: Vec<Option<usize>>, thread: impl Fn() -> Builder) -> Option<Vec<V
         let mut is_open = gate.write().ok()?;
         let start = |place: Option<usize>| {
             thread().spawn_scoped(scope, move || {
-                // As far as the system allows that.
+                // As far as the system allows it.
                 let _ = place.map(|cpu| put(None, cpu));
                 let may = gate.read().is_ok_and(|is_open| *is_open);
                 may.then(|| spin(SPIN))

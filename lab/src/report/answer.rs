@@ -1,5 +1,5 @@
-//! The answer of a run, in one table: of several workloads brigade beside the best peer of each, like with like; of a program of the
-//! user's one target beside each of the others.
+//! The answer of a run, in one table: of several workloads brigade beside the best peer of each, like with like; of a user's program
+//! one target beside each of the others.
 
 use super::quantity;
 use super::results::{Lane, Sheet};
@@ -7,7 +7,7 @@ use super::speedup::{Speedup, Verdict, counted};
 use crate::target::Class;
 use crate::workload::Metric;
 
-/// The workloads of the short answer, each by its first row, in families.
+/// The workloads of the short answer, each by the first row, in families.
 const FAMILIES: [(&str, &[&str]); 5] = [
     ("Jobs", &["throughput", "latency", "submit"]),
     ("Forks", &["fork-join", "steal"]),
@@ -16,26 +16,26 @@ const FAMILIES: [(&str, &[&str]); 5] = [
     ("I/O and memory", &["echo", "server", "memory"]),
 ];
 
-/// What the answer says of one row and one class of targets.
+/// The answer for a row and a class of targets.
 pub(crate) struct Line<'a> {
     /// The row.
     pub(crate) sheet: &'a Sheet,
     /// The cells, as many as the heading has.
     pub(crate) cells: [String; 5],
-    /// The options in which the row differs from others of its workload.
+    /// The options in which the row differs from others of the workload.
     pub(crate) options: String,
-    /// Targets that are not compared, but worth a look: of another class and faster, or another configuration of brigade.
+    /// Uncompared targets worth a look: of another class and faster, or another configuration of brigade.
     pub(crate) beside: Vec<String>,
-    /// How brigade compares, if that can be said.
+    /// How brigade compares, if known.
     pub(crate) speedup: Option<Speedup>,
-    /// Whether its targets are of the usual class of brigade in this row.
+    /// Whether the targets are of the usual class of brigade in this row.
     is_usual: bool,
-    /// The peer, if there is one.
+    /// The peer, if any.
     peer: String,
 }
 
-/// The answer of these rows: the short one if they are of many workloads, and not all is asked for. Nothing if brigade or its peers take
-/// part in none of them.
+/// The answer of these rows: the short answer if they are of many workloads, and not all is asked for. Nothing if brigade or its peers
+/// take part in none of them.
 pub(crate) fn of(sheets: &[Sheet], is_verbose: bool) -> Option<String> {
     let lines = lines(sheets);
     if lines.is_empty() {
@@ -57,7 +57,7 @@ pub(crate) fn of(sheets: &[Sheet], is_verbose: bool) -> Option<String> {
     Some(text(sheets, &lines, &blocks))
 }
 
-/// What is compared with what, and the heading.
+/// The columns of the comparison, and the heading.
 pub(crate) fn head(sheets: &[Sheet]) -> (String, [String; 5]) {
     let (name, is_yours) = sheets.first().map_or(("", false), |first| (&first.own, first.is_yours));
     let (beside, other) = match is_yours {
@@ -68,15 +68,15 @@ pub(crate) fn head(sheets: &[Sheet]) -> (String, [String; 5]) {
     (format!("{name} beside {beside}"), head)
 }
 
-/// A line for each pair of targets that is compared.
+/// A line for each compared pair of targets.
 pub(crate) fn lines(sheets: &[Sheet]) -> Vec<Line<'_>> {
     let line =
         |sheet| pairs(sheet).into_iter().map(move |(own, peer)| line(sheet, sheets, own, peer));
     sheets.iter().flat_map(line).collect()
 }
 
-/// The pairs that are compared in a row in which brigade and its peers take part: one for each class of targets that both have; of a
-/// program of the user's one for each other target.
+/// The compared pairs of a row with brigade and its peers: a pair for each common class of targets; of a user's program a pair for
+/// each other target.
 fn pairs(sheet: &Sheet) -> Vec<(&Lane, Option<&Lane>)> {
     let Some(usual) = own(sheet, None) else { return Vec::new() };
     if sheet.is_yours {
@@ -94,7 +94,7 @@ fn pairs(sheet: &Sheet) -> Vec<(&Lane, Option<&Lane>)> {
     [(usual, rival(sheet, usual))].into_iter().chain(others).collect()
 }
 
-/// brigade's lane, of this class if there is one: the default configuration, or the first of the family.
+/// brigade's lane, of this class if any: the default configuration, or the first of the family.
 fn own(sheet: &Sheet, class: Option<Class>) -> Option<&Lane> {
     let is_one = |lane: &&Lane| sheet.is_own(lane) && class.is_none_or(|class| lane.class == class);
     let mut lanes = sheet.lanes.iter().filter(is_one);
@@ -137,7 +137,8 @@ fn line<'a>(sheet: &'a Sheet, sheets: &[Sheet], own: &Lane, peer: Option<&Lane>)
     }
 }
 
-/// The best peer of another class, if it is better than this one; and the best configuration of brigade, if it is better than the default.
+/// The best peer of another class, if it is better than this peer; and the best configuration of brigade, if it is better than the
+/// default.
 fn beside(sheet: &Sheet, own: &Lane, peer: Option<&Lane>) -> Vec<String> {
     let index = sheet.headline;
     let is_better = |lane: &Lane, than: &Lane| {
@@ -167,7 +168,7 @@ pub(crate) fn is_decided(sheet: &Sheet, until: Option<f64>) -> bool {
     })
 }
 
-/// A target and its median, without its name if the table has that already.
+/// A target and its median, without the name if the table has it already.
 fn cell(lane: Option<&Lane>, index: usize, metric: &Metric, known: &str) -> String {
     let Some(lane) = lane else { return "–".to_owned() };
     let value = quantity::known(lane.median(index), &metric.unit);
@@ -177,7 +178,7 @@ fn cell(lane: Option<&Lane>, index: usize, metric: &Metric, known: &str) -> Stri
     }
 }
 
-/// The lines as text, in blocks, and what they all come to.
+/// The lines as text, in blocks, and the conclusion.
 fn text(sheets: &[Sheet], all: &[Line<'_>], blocks: &[(&str, Vec<&Line<'_>>)]) -> String {
     let shown = || blocks.iter().flat_map(|(_, lines)| lines.iter().copied());
     let (title, head) = head(sheets);
@@ -207,7 +208,7 @@ fn text(sheets: &[Sheet], all: &[Line<'_>], blocks: &[(&str, Vec<&Line<'_>>)]) -
     text + "  " + &summary(sheets, all) + &behind(all)
 }
 
-/// What the lines come to.
+/// The conclusion of the lines.
 pub(crate) fn summary(sheets: &[Sheet], lines: &[Line<'_>]) -> String {
     let verdicts = lines.iter().map(|line| line.speedup.map(|speedup| speedup.verdict));
     let mut text = counted(verdicts);
@@ -312,7 +313,7 @@ mod tests {
         let line = "start one job  4.00 µs  tokio 5.00 µs  1.25 (1.25 to 1.25)  faster\n    \
             beside: chili 1.00 µs (the waiting thread computes), brigade-lifo 3.00 µs (another configuration)\n";
         assert!(alone.contains(line), "{alone}");
-        // Of each class that both have there is a line.
+        // Each common class has a line.
         for (name, time) in [("brigade-one-thread", 2e-6), ("tokio-current-thread", 1e-6)] {
             let lane = Lane::new(name, !name.starts_with("brigade"), Class::OneThread);
             row.lanes.push(Lane { values: vec![vec![time; 5]], ..lane });

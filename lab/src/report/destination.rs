@@ -37,7 +37,7 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// Whether one of them goes to stdout.
+    /// Whether any of them goes to stdout.
     pub(crate) fn has_stdout(&self) -> bool {
         let mut all = self.json.iter().chain(&self.html);
         all.any(|destination| matches!(destination, Destination::Stdout))
@@ -51,9 +51,9 @@ pub(crate) enum Destination {
     Stdout,
     /// To this file.
     File {
-        /// Its path, with symbolic links resolved.
+        /// The path, with symbolic links resolved.
         path: PathBuf,
-        /// Whether it may replace one that exists.
+        /// Whether it may replace an existing file.
         replace: bool,
     },
 }
@@ -68,7 +68,7 @@ impl Destination {
             Stop::Refused(format!("{} can't be written: {error}", path.display()))
         };
         let real = match fs::canonicalize(path) {
-            // A link must lead somewhere: replacing the link would leave its target as it was.
+            // A link must lead somewhere: replacing the link would leave the target as it was.
             Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => {
                 let name = path.file_name().unwrap_or_default();
                 fs::canonicalize(folder(path)).map_err(refused)?.join(name)
@@ -82,7 +82,7 @@ impl Destination {
             let reason = format!("{} exists; --force replaces it", path.display());
             return Err(Stop::Usage(reason));
         }
-        // Never visible, and gone with the handle: it only shows that there could be a file.
+        // Never visible, and gone with the handle: it only shows whether there can be a file.
         tempfile::tempfile_in(folder(&real)).map_err(refused)?;
         Ok(Destination::File { path: real, replace })
     }
@@ -108,19 +108,19 @@ impl Destination {
     }
 }
 
-/// The folder that `path` is in.
+/// The folder of `path`.
 fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Writes a file beside `path` and renames it, so that `path` is always whole.
+/// Writes a file beside `path` and renames it, so `path` is always whole.
 fn replace_file(path: &Path, replace: bool, content: &[u8]) -> io::Result<()> {
-    // As any new file has them, before the umask; a temporary file would be its owner's alone.
+    // As any new file has them, before the umask; a temporary file would be the owner's alone.
     let permissions = Permissions::from_mode(0o666);
     let mut file = Builder::new().permissions(permissions).tempfile_in(folder(path))?;
     file.write_all(content)?;
     file.as_file().sync_all()?;
-    // A file that came to be since we looked is another's result.
+    // A file created since our look is another's result.
     let kept = if replace { file.persist(path) } else { file.persist_noclobber(path) };
     kept.map(drop).map_err(|error| error.error)
 }

@@ -1,6 +1,6 @@
-//! What the reader sees: tables, a progress bar, the result file.
+//! The output: tables, a progress bar, the result file.
 //!
-//! All output goes through writers that may fail, and a reader that goes away ends the program
+//! All output goes through fallible writers, and a closed reader ends the program
 //! quietly.
 
 pub(crate) mod answer;
@@ -18,7 +18,7 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::stop::{Stop, escaped};
 
-/// Prints tables, and shows on stderr how far it is if that is a terminal.
+/// Prints tables, and shows the progress on stderr if it is a terminal.
 pub(crate) struct Reporter {
     /// Tables go to stderr, since stdout is the result file.
     to_stderr: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Reporter {
 impl Reporter {
     /// A reporter for so many runs.
     pub(crate) fn new(to_stderr: bool, is_quiet: bool, runs: u64) -> Self {
-        // Drawn when a step is made and never by a thread of its own, which would be measured too; and only on a terminal. The tables
+        // Drawn when a step is made and never by a separate thread, which would be measured too; and only on a terminal. The tables
         // say it all in the end: half a bar above the prompt says nothing.
         let mut bar = ProgressBar::new(runs).with_finish(ProgressFinish::AndClear);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
@@ -40,7 +40,7 @@ impl Reporter {
         Reporter { to_stderr, is_quiet, bar }
     }
 
-    /// Shows the run that is about to begin, one more than before.
+    /// Shows the next run, with a number higher by 1.
     pub(crate) fn announce(&self, workload: &str, target: &str) {
         self.bar.inc(1);
         self.bar.set_message(format!("{workload} on {target}"));
@@ -67,7 +67,7 @@ impl Reporter {
     }
 }
 
-/// Writes `text` and a new line to stdout, now. What a file says must not command the terminal.
+/// Writes `text` and a new line to stdout, now. The text of a file must not command the terminal.
 pub(crate) fn write_line(text: &str) -> Result<(), Stop> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{}", escaped(text))?;
@@ -75,8 +75,8 @@ pub(crate) fn write_line(text: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Lets a panic say what and where in one line, without a backtrace: in here it is a peer's answer
-/// to a refusal of the machine more often than a mistake.
+/// Lets a panic print message and place on a line, without a backtrace: in here it is a peer's
+/// answer to a refusal of the machine more often than a mistake.
 pub(crate) fn quiet_panics() {
     panic::set_hook(Box::new(|panic| {
         let thread = thread::current();

@@ -1,7 +1,7 @@
 //! Numbers for people: a prefix and three digits.
 
-/// `value` with a prefix that makes it readable, in three digits or so; a count in two decimals at most. A rate does not say what it is
-/// a rate of: the name of the workload does.
+/// `value` with a prefix that makes it readable, in three digits or so; a count in two decimals at most. A rate does not name its
+/// events: the name of the workload does.
 pub(crate) fn short(value: f64, unit: &str) -> String {
     let (is_count, unit) = (is_count(unit), unit.find("s/s").map_or(unit, |end| &unit[end + 1..]));
     if is_count {
@@ -24,23 +24,23 @@ pub(crate) fn short(value: f64, unit: &str) -> String {
     }
 }
 
-/// The same of a value that may be unknown.
+/// The same for an optional value.
 pub(crate) fn known(value: Option<f64>, unit: &str) -> String {
     value.map_or_else(|| "–".to_owned(), |value| short(value, unit))
 }
 
-/// Whether `value` is shown with two digits at least: a ratio to less would be one of rounding errors.
+/// Whether `value` is shown with two digits at least: a ratio to less would be a ratio of rounding errors.
 pub(super) fn has_digits(value: f64, unit: &str) -> bool {
     let step = if is_count(unit) { 0.01 } else { 1e-11 };
     value >= 10.0 * step
 }
 
-/// Whether this unit is that of a count, or of a median, mean or ratio of some.
+/// Whether this is the unit of a count, or of a median, mean or ratio of counts.
 fn is_count(unit: &str) -> bool {
     ["calls", "CPU s/s", "faults", "jobs", "threads", "values", "switches", "%"].contains(&unit)
 }
 
-/// What no workload yields, and a file may have: no prefix makes it readable.
+/// Beyond the values of all workloads, but a file may have it: no prefix makes it readable.
 const HUGE: f64 = 1e15;
 
 #[cfg(test)]

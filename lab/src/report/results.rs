@@ -1,4 +1,4 @@
-//! What has been measured so far, and the result file that says so.
+//! The measurements so far, and the result file with them.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -28,7 +28,7 @@ pub(crate) const SCHEMA: u32 = 2;
 /// Bytes of a result file at most: a thousand rounds of everything on every target have less than half of that.
 const LONGEST: u64 = 64 << 20;
 
-/// What of the file is read first.
+/// The part of the file read first.
 #[derive(Deserialize)]
 struct Version {
     /// See [`SCHEMA`].
@@ -40,52 +40,52 @@ struct Version {
 pub(crate) struct Results {
     /// See [`SCHEMA`].
     pub(crate) schema: u32,
-    /// Whether everything that was asked for is in it.
+    /// Whether it has everything that was asked for.
     pub(crate) complete: bool,
-    /// What it was measured on.
+    /// The measuring machine.
     pub(crate) machine: Machine,
-    /// What else the machine did.
+    /// Other work of the machine.
     #[serde(default)]
     pub(crate) noise: Record,
-    /// One per row.
+    /// A sheet per row.
     pub(crate) sheets: Vec<Sheet>,
 }
 
-/// One row: a workload with its options, as it is measured or as a result file has it.
+/// A row: a workload with options, as it is measured or as a result file has it.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Sheet {
     /// The name of the workload.
     pub(crate) workload: String,
-    /// What is done, as the beginning of a sentence.
+    /// The action, as the beginning of a sentence.
     pub(crate) done: String,
     /// A sentence: which programs look like it.
     pub(crate) like: String,
-    /// What the others are compared with: a target, or the first of several whose names begin so.
+    /// The target that the others are compared with, by name, or the first of several by the beginning of a name.
     pub(crate) own: String,
     /// Whether it is the user's own: each target is compared, and the failure of any fails the run.
     #[serde(rename = "yours")]
     pub(crate) is_yours: bool,
-    /// Which of its metrics is compared if only one is.
+    /// The metric to compare if there is to be a single one.
     pub(crate) headline: usize,
-    /// Its options.
+    /// The options.
     #[serde(deserialize_with = "distinct")]
     pub(crate) params: Params,
-    /// What each run yields.
+    /// The metrics of each run.
     pub(crate) metrics: Vec<Metric>,
     /// A line for the reader of the table.
     #[serde(default)]
     pub(crate) note: Option<String>,
-    /// What there is to object to what the machine did besides.
+    /// The objections to other work of the machine.
     #[serde(default)]
     pub(crate) noise: Option<String>,
-    /// What the machine did meanwhile, once the row has ended.
+    /// The machine's work meanwhile, once the row has ended.
     #[serde(default)]
     pub(crate) meanwhile: Option<Span>,
-    /// One per target.
+    /// A lane per target.
     pub(crate) lanes: Vec<Lane>,
 }
 
-/// One target in one row.
+/// A target in a row.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Lane {
     /// The name of the target.
@@ -99,10 +99,10 @@ pub(crate) struct Lane {
     /// The median of each metric, for other readers of the file.
     #[serde(skip_deserializing)]
     pub(crate) medians: Vec<Option<f64>>,
-    /// What the rounds yielded, in their order: of each metric.
+    /// The values of the rounds, in order, of each metric.
     #[serde(default, deserialize_with = "numbers")]
     pub(crate) values: Vec<Vec<f64>>,
-    /// What each of these runs took in all.
+    /// The total cost of each of these runs.
     #[serde(default)]
     pub(crate) spent: Vec<Spent>,
     /// Why there is no number.
@@ -141,7 +141,7 @@ fn numbers<'de, D: Deserializer<'de>>(file: D) -> Result<Vec<Vec<f64>>, D::Error
 impl Lane {
     /// How many single values are behind the percentiles of all rounds together.
     pub(crate) fn values_behind(&self) -> u64 {
-        // Of a file that says anything, as well.
+        // Even of a file with arbitrary content.
         self.spent.iter().map(|spent| spent.count).fold(0, u64::saturating_add)
     }
 
@@ -150,14 +150,14 @@ impl Lane {
         Lane { name: name.to_owned(), is_peer, class, ..Lane::default() }
     }
 
-    /// What the rounds yielded of one metric. Nothing at all if the target failed: a number from a target that loses tasks says
-    /// nothing. What the system does not tell of a round is not a number.
+    /// The values of a metric in the rounds. None at all if the target failed: a number from a target that loses tasks is
+    /// worthless. A value the system does not tell is NaN.
     pub(crate) fn rounds(&self, metric: usize) -> &[f64] {
         let valid = self.values.get(metric).filter(|_| self.failure.is_none());
         valid.map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The median over the rounds of one metric, if there are some.
+    /// The median of a metric over the rounds, if any.
     pub(crate) fn median(&self, metric: usize) -> Option<f64> {
         middle(&self.samples(metric))
     }
@@ -168,19 +168,19 @@ impl Lane {
     }
 }
 
-/// Single values that must lie beyond a percentile: the position of fewer is chance. Of each round it must be one, as a percentile
-/// is computed in each round.
+/// Single values that must lie beyond a percentile: the position of fewer is chance. Each round must have one of them, as a
+/// percentile is computed in each round.
 pub(crate) const BEYOND: f64 = 10.0;
 
 impl Sheet {
-    /// How many times as good one lane is as another by this metric, if that can be told.
+    /// How many times as good `ours` is as `theirs` by this metric, if known.
     pub(crate) fn speedup(&self, metric: usize, ours: &Lane, theirs: &Lane) -> Option<Speedup> {
         let rounds: Vec<_> = pairs(ours.rounds(metric), theirs.rounds(metric)).collect();
         let Metric { direction, unit, .. } = &self.metrics[metric];
         Speedup::of(&rounds, *direction, unit)
     }
 
-    /// How many single values are behind the percentiles of a target, in words, if that is known.
+    /// How many single values are behind the percentiles of a target, in words, if known.
     pub(crate) fn values_behind(&self) -> Option<String> {
         let counts = self.lanes.iter().filter(|lane| lane.failure.is_none());
         let counts: Vec<_> = counts.map(Lane::values_behind).filter(|count| *count > 0).collect();
@@ -190,7 +190,7 @@ impl Sheet {
     }
 
     /// Why this metric is not shown, if it is a percentile near an end, and less than ten of the single values of some lane with a
-    /// number are beyond it, or less than one of those of a round.
+    /// number are beyond it, or none of the values of a round.
     pub(crate) fn lacking(&self, metric: usize) -> Option<String> {
         let beyond = self.metrics[metric].tail()?;
         let lanes = || self.lanes.iter().filter(|lane| !lane.samples(metric).is_empty());
@@ -206,7 +206,7 @@ impl Sheet {
             .or_else(|| few(rounds.collect(), 1.0, " of a round"))
     }
 
-    /// A row that is about to be measured, without targets.
+    /// A row about to be measured, without targets.
     pub(crate) fn new(
         workload: &str,
         meaning: Meaning,
@@ -233,12 +233,12 @@ impl Sheet {
         Sheet { lanes: targets.iter().map(lane).collect(), ..self.clone() }
     }
 
-    /// The workload with its options.
+    /// The workload with the options.
     pub(crate) fn row(&self) -> String {
         format!("{} {}", self.workload, workload::line(&self.params)).trim_end().to_owned()
     }
 
-    /// Whether this lane is what the others are compared with, in whatever configuration.
+    /// Whether the others are compared with this lane, in any configuration.
     pub(crate) fn is_own(&self, lane: &Lane) -> bool {
         let rest = lane.name.strip_prefix(&*self.own);
         match self.is_yours {
@@ -260,18 +260,18 @@ impl Sheet {
         medians.min_by(|one, other| direction.order(one.0, other.0)).map(|(_, lane)| lane)
     }
 
-    /// The CPU time, which stands beside every other metric as a column, where there is one.
+    /// The CPU time, which stands beside every other metric as a column, where there is CPU time.
     pub(crate) fn cpu(&self) -> Option<usize> {
         self.metrics.iter().position(|metric| metric.name == Metric::CPU.name)
     }
 
-    /// The other metrics, each with its place in the rounds.
+    /// The other metrics, each with the index in the rounds.
     pub(crate) fn measured(&self) -> impl Iterator<Item = (usize, &Metric)> {
         let cpu = self.cpu();
         self.metrics.iter().enumerate().filter(move |(index, _)| Some(*index) != cpu)
     }
 
-    /// The options in which it differs from others of its workload.
+    /// The options in which it differs from others of the workload.
     pub(crate) fn differences(&self, sheets: &[Sheet]) -> String {
         let others: Vec<_> =
             sheets.iter().filter(|other| other.workload == self.workload).collect();
@@ -282,13 +282,13 @@ impl Sheet {
     }
 }
 
-/// The first of these names that stands twice.
+/// The first repeated name of these.
 fn twice<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut known = HashSet::new();
     names.into_iter().find(|name| !known.insert(*name))
 }
 
-/// What is wrong with this row, if something is.
+/// The mistake in this row, if any.
 fn wrong(sheet: &Sheet) -> Option<String> {
     let Sheet { metrics, lanes, headline, .. } = sheet;
     let twice = twice(lanes.iter().map(|lane| &*lane.name))
@@ -305,7 +305,7 @@ fn wrong(sheet: &Sheet) -> Option<String> {
 }
 
 impl Results {
-    /// The command that measures this row.
+    /// The command to measure this row.
     pub(crate) fn command(&self, sheet: &Sheet) -> String {
         let rounds = sheet.lanes.iter().flat_map(|lane| lane.values.iter().map(Vec::len)).max();
         let mut options = sheet.params.clone();
@@ -314,7 +314,7 @@ impl Results {
         if self.machine.hogs > 0 {
             options.insert("hogs".to_owned(), self.machine.hogs.into());
         }
-        // A program of the user's has its targets in its options.
+        // A user's program has the targets in the options.
         let targets: Vec<_> = sheet.lanes.iter().map(|lane| &*lane.name).collect();
         if !sheet.is_yours && !targets.is_empty() {
             options.insert("target".to_owned(), targets.join(",").into());
@@ -344,7 +344,7 @@ impl Results {
         })
     }
 
-    /// Reads what a result file contains.
+    /// Reads the content of a result file.
     fn parse(content: &[u8]) -> Result<Self, String> {
         let why = |error: serde_json::Error| error.to_string();
         let Version { schema } = serde_json::from_slice(content).map_err(why)?;

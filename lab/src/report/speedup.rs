@@ -1,7 +1,7 @@
-//! How many times as good one side is as the other, and how sure that is.
+//! How many times as good one side is as the other, and with what certainty.
 //!
 //! The interval is a bootstrap's: rounds are drawn with replacement, both sides of a round together, and each time the
-//! ratio of the medians is computed. Rounds are interleaved, so that what slows both sides down in a round cancels out.
+//! ratio of the medians is computed. Rounds are interleaved, so a disturbance of both sides in a round cancels out.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng};
@@ -10,8 +10,8 @@ use super::quantity;
 use crate::stats::{middle, quantile, sorted};
 use crate::workload::Direction;
 
-/// Rounds from which on there is a verdict. Of two equal sides, one wins all of five rounds in one of sixteen cases, and
-/// all of four in one of eight.
+/// Rounds from which on there is a verdict. Of two equal sides, either wins all of five rounds in 1 of 16 cases, and all
+/// of four in 1 of 8.
 pub(crate) const ROUNDS: usize = 5;
 
 /// Draws of a bootstrap: the ends of the interval are steady in the second digit.
@@ -20,17 +20,17 @@ const DRAWS: usize = 2_000;
 /// Differences below this are shown as none, with two decimals.
 const SHOWN: f64 = 0.005;
 
-/// An interval that spans 1 and goes no further from it than that shows that there is no difference; a wider one shows nothing.
+/// An interval that spans 1 within this distance shows the absence of a difference; a wider interval shows nothing.
 const NEAR: f64 = 0.05;
 
-/// What can be said of a pair of sides.
+/// The verdict on a pair of sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Ours is better.
     Better,
     /// Ours is worse.
     Worse,
-    /// The interval spans 1, and nothing that is far from it.
+    /// The interval spans 1, and no ratio far from it.
     Same,
     /// The interval spans 1, and more than [`NEAR`] beyond it.
     Unclear,
@@ -53,7 +53,7 @@ impl Verdict {
     }
 }
 
-/// How many of these verdicts there are, in words. None is that of a pair that can't be compared.
+/// How many of these verdicts there are, in words. An incomparable pair has `None`.
 pub(crate) fn counted(verdicts: impl Iterator<Item = Option<Verdict>>) -> String {
     let verdicts: Vec<_> = verdicts.collect();
     let count = |wanted| verdicts.iter().filter(|verdict| **verdict == wanted).count();
@@ -80,9 +80,9 @@ pub(crate) struct Speedup {
     pub(crate) middle: f64,
     /// The lower end of an interval of 95 per cent.
     pub(crate) low: f64,
-    /// Its upper end.
+    /// The upper end.
     pub(crate) high: f64,
-    /// Whether it is better, and whether that is known.
+    /// Whether it is better, if known.
     pub(crate) verdict: Verdict,
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn pairs(ours: &[f64], theirs: &[f64]) -> impl Iterator<Item = (f64, 
     rounds.filter(|(ours, theirs)| !ours.is_nan() && !theirs.is_nan())
 }
 
-/// The ends of an interval of 95 per cent of what `of` makes of `rounds`, drawn with replacement.
+/// The ends of an interval of 95 per cent of the results of `of` on `rounds`, drawn with replacement.
 fn bootstrap<T: Copy>(rounds: &[T], of: impl Fn(&[T]) -> Option<f64>) -> Option<[f64; 2]> {
     // The same rounds have the same interval, in every report.
     let mut random = SmallRng::seed_from_u64(1);
@@ -112,7 +112,7 @@ pub(crate) fn interval(samples: &[f64]) -> Option<[f64; 2]> {
 }
 
 impl Speedup {
-    /// The one over these rounds, each with our value and theirs. `None` if a value has no digits to compare, as 0 has none.
+    /// The speed-up over these rounds, each with our value and theirs. `None` if a value, such as 0, has no digits to compare.
     pub(crate) fn of(rounds: &[(f64, f64)], direction: Direction, unit: &str) -> Option<Self> {
         let comparable = |value: f64| value.is_finite() && quantity::has_digits(value, unit);
         if !rounds.iter().all(|&(ours, theirs)| comparable(ours) && comparable(theirs)) {
@@ -165,7 +165,7 @@ impl Speedup {
         }
     }
 
-    /// It as text, with its interval.
+    /// The text, with the interval.
     pub(crate) fn text(&self) -> String {
         let number = |value: f64| match value {
             0.01..1000.0 => format!("{value:.2}"),
@@ -180,7 +180,7 @@ mod tests {
     use super::{Speedup, Verdict, interval};
     use crate::workload::Direction::{self, Higher, Lower};
 
-    /// Ten values with some noise, around this one.
+    /// Ten values with some noise, around this value.
     fn around(value: f64, seed: u32) -> Vec<f64> {
         let noise = |round: u32| f64::from((round * 7 + seed * 3) % 10) / 100.0;
         (0..10).map(|round| value * (0.955 + noise(round))).collect()

@@ -1,4 +1,4 @@
-//! Aligned tables, one block per metric, the best target first.
+//! Aligned tables, a block per metric, the best target first.
 
 use super::quantity;
 use super::results::{Lane, Sheet};
@@ -16,7 +16,7 @@ const NAME: usize = 29;
 pub(crate) enum Detail {
     /// None.
     None,
-    /// The one that is compared if only one is.
+    /// The compared metric, if it is a single one.
     Headline,
     /// All but details.
     Usual,
@@ -36,7 +36,7 @@ impl Detail {
     }
 }
 
-/// The table of one row.
+/// The table of a row.
 pub(crate) fn of(sheet: &Sheet, detail: Detail) -> String {
     let mut text = format!("\n{}\n{}\n", sheet.row(), sheet.like);
     for line in [&sheet.note, &sheet.noise].into_iter().flatten() {
@@ -59,7 +59,7 @@ pub(crate) fn of(sheet: &Sheet, detail: Detail) -> String {
 /// Columns of values side by side in the table of a sweep.
 const COLUMNS: usize = 6;
 
-/// The table of a sweep: of each metric the medians of each target, a column for each row that was measured.
+/// The table of a sweep: of each metric the medians of each target, a column for each measured row.
 pub(crate) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
     let [first, ..] = sheets else { return String::new() };
     let differs = |name: &&String| {
@@ -78,7 +78,7 @@ pub(crate) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
     };
     for metric in first.metrics.iter().filter(|metric| is_verbose || !metric.is_detail) {
         let value = |sheet: &Sheet, lane: &Lane| {
-            // What a workload measures may depend on its options.
+            // The metrics of a workload may depend on its options.
             let index = sheet.metrics.iter().position(|other| other.name == metric.name)?;
             let lane = sheet.lanes.iter().find(|other| other.name == lane.name)?;
             let known = lane.median(index).filter(|_| sheet.lacking(index).is_none());
@@ -117,7 +117,7 @@ fn aligned(name: &str, cells: &[impl AsRef<str>]) -> String {
     format!("  {name:<NAME$}{}", cells.collect::<String>())
 }
 
-/// The part of a table about one metric: nothing if all targets failed.
+/// The part of a table about a metric: nothing if all targets failed.
 fn of_metric(sheet: &Sheet, index: usize) -> String {
     let metric = &sheet.metrics[index];
     let title = title(metric);
@@ -171,7 +171,7 @@ fn of_runs(sheet: &Sheet) -> String {
     text
 }
 
-/// The targets with a number, the best one first, each with the cells behind its name. None if the metric
+/// The targets with a number, the best first, each with the cells behind the name. None if the metric
 /// [lacks](Sheet::lacking) values.
 pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
     if sheet.lacking(index).is_some() {
@@ -189,7 +189,7 @@ pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
             Direction::Higher => middle,
             Direction::Lower => 1.0 / middle,
         };
-        // A target that can't be told apart from the best of the peers, and is not that one.
+        // A target as good as the best of the peers within the noise, but another.
         let is_alike = matches!(verdict, Verdict::Same | Verdict::Unclear);
         let mark = if is_alike && best.name != lane.name { " ≈" } else { "" };
         Some(format!("{ratio:.2}{mark}"))

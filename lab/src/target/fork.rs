@@ -1,17 +1,16 @@
-//! The traits of pools that fork and join: a program is written once, and each pool runs it in the way that its own
-//! documentation shows.
+//! The traits of fork-join pools: a program is written once, and each pool runs it as in the pool's documentation.
 //!
-//! A fork may take nanoseconds. So everything here is generic and inlined, and what a pool passes from fork to fork is an
-//! argument: chili and forte have such a context, and for the others it is `()`, which takes no register that matters.
+//! A fork may take nanoseconds. So everything here is generic and inlined, and the value a pool passes from fork to fork
+//! is an argument: chili and forte have such a context, and for the others it is `()`, which takes no register.
 
 use std::io;
 
 use crate::failure::Outcome;
 use crate::tally::{Sum, Tally};
 
-/// A node of a tree that is known only when it is visited. The answer is the sum of the values of all nodes.
+/// A node of a tree, known only when visited. The answer is the sum of the values of all nodes.
 pub(crate) trait Tree: Copy + Send + Sync + 'static {
-    /// What this node adds to the answer.
+    /// The node's contribution to the answer.
     fn value(self) -> u64;
 
     /// How many children it has.
@@ -20,26 +19,26 @@ pub(crate) trait Tree: Copy + Send + Sync + 'static {
     /// The child with this number.
     fn child(self, index: u32) -> Self;
 
-    /// Adds the value to this thread's part of the answer. Returning it from task to task would be a join, and one counter
-    /// for all threads would be what is measured.
+    /// Adds the value to this thread's part of the answer. Returning it from task to task would be a join, and a counter
+    /// for all threads would dominate the measurement.
     #[inline]
     fn count(self, answer: &'static Tally) {
         answer.add([self.value()].into_iter().collect::<Sum>());
     }
 }
 
-/// A pool whose tasks fork and join, and may borrow from those that wait for them. It ends with its owner.
+/// A pool whose tasks fork and join, and may borrow from the waiting tasks. It ends with the owner.
 pub(crate) trait ForkJoin: Sized + 'static {
-    /// What a thread needs to start the root of a program.
+    /// The means of a thread to start the root of a program.
     type Outside<'o>;
-    /// What a task needs to fork.
+    /// The means of a task to fork.
     type Context<'c>;
 
-    /// Calls `body` on this thread, which may then start programs. Where a pool makes the thread one of its own, that ends
+    /// Calls `body` on this thread, which may then start programs. Where a pool makes the thread a worker, this ends
     /// with `body`.
     fn attach<R>(&self, body: impl FnOnce(&mut Self::Outside<'_>) -> R) -> R;
 
-    /// Runs `root` in the pool and waits for its end.
+    /// Runs `root` in the pool and waits for the end.
     fn enter<R: Send>(
         outside: &mut Self::Outside<'_>,
         root: impl FnOnce(&mut Self::Context<'_>) -> R + Send,
@@ -55,7 +54,7 @@ pub(crate) trait ForkJoin: Sized + 'static {
     /// Visits all nodes of the tree, with a task for each, and counts their values.
     fn explore<T: Tree>(context: &mut Self::Context<'_>, root: T, answer: &'static Tally);
 
-    /// Calls `work` with each chunk of `length` items, and its number. The last may be shorter.
+    /// Calls `work` with each chunk of `length` items, and the chunk's number. The last may be shorter.
     #[inline]
     fn for_each_chunk<T: Send>(
         context: &mut Self::Context<'_>,
@@ -91,18 +90,18 @@ fn each_half_of_chunks<F: ForkJoin, T: Send>(
     }
 }
 
-/// A pool that has tasks, but none that may borrow. It ends with its owner.
+/// A pool whose tasks may not borrow. It ends with the owner.
 pub(crate) trait Spawning: Sized + 'static {
-    /// Visits all nodes of the tree, with a task for each that waits for its children, and returns the sum of their values.
+    /// Visits all nodes of the tree, with a task for each, which waits for the children, and returns the sum of their values.
     fn fold<T: Tree>(&self, root: T) -> u64;
 }
 
-/// Starts a pool with this many threads, the one that waits for the root included if it takes part.
+/// Starts a pool with this many threads, the waiting thread included if it takes part.
 pub(crate) type Start<F> = fn(usize) -> io::Result<F>;
 
 /// An operation on a pool, generic over the pool.
 pub(crate) trait VisitFork {
-    /// Runs it with a pool that `start` starts.
+    /// Runs it with the pool of `start`.
     fn visit<F: ForkJoin>(self, start: Start<F>) -> Outcome;
 
     /// The same for a pool whose tasks may not borrow.

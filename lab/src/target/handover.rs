@@ -1,7 +1,7 @@
-//! Handovers: a channel, or a pool that is used as one.
+//! Handovers: a channel, or a pool used as a channel.
 //!
-//! The receivers of a channel run on the laboratory's threads, one per receiver, as they would in a user's program. A pool has its
-//! own threads: a job for each value passes it to the inbox. A burst is one call through a pointer, for all of its values.
+//! The receivers of a channel run on the laboratory's threads, one per receiver, as in a user's program. A pool has threads: a job
+//! for each value passes it to the inbox. A burst is a single call through a pointer, for all values.
 
 use std::io;
 use std::thread::Builder;
@@ -10,10 +10,10 @@ use std::vec;
 use crate::failure::Outcome;
 use crate::inbox::{Inbox, Value};
 
-/// Hands these values over and wakes the threads that got one. If the target does not queue the others, they are added to the vector.
+/// Hands these values over and wakes their receivers. If the target does not queue the others, they are added to the vector.
 type Burst = dyn FnMut(vec::IntoIter<Value>, &mut Vec<Value>);
 
-/// Threads that wait for values.
+/// Waiting threads.
 pub(crate) struct Handover {
     /// They pass the values to this.
     pub(crate) inbox: &'static Inbox,
@@ -24,7 +24,7 @@ pub(crate) struct Handover {
 }
 
 impl Handover {
-    /// A target that `burst` hands values to, and whose threads `end` waits for.
+    /// A target: `burst` hands values to it, and `end` waits for its threads.
     pub(crate) fn new(
         inbox: &'static Inbox,
         burst: impl FnMut(vec::IntoIter<Value>, &mut Vec<Value>) + 'static,
@@ -33,8 +33,8 @@ impl Handover {
         Handover { inbox, burst: Box::new(burst), end: Box::new(end) }
     }
 
-    /// A channel that `burst` sends to, with a thread for each of its receivers: one waits for a value, and has none once the sender is
-    /// gone.
+    /// A channel: `burst` sends to it, and each receiver has a thread. A receiver waits for a value, and returns `None` once the sender
+    /// is gone.
     pub(crate) fn channel<R: FnMut() -> Option<Value> + Send + 'static>(
         receivers: Vec<R>,
         inbox: &'static Inbox,
@@ -49,17 +49,17 @@ impl Handover {
             Builder::new().name("receiver".to_owned()).spawn(receive)
         });
         let threads = threads.collect::<io::Result<Vec<_>>>()?;
-        // A thread that panicked has printed that, and the value it should have received is missing.
+        // A panicked thread has printed a message, and its value is missing.
         let end = || threads.into_iter().for_each(|thread| drop(thread.join()));
         Ok(Handover::new(inbox, burst, end))
     }
 
-    /// Hands these values over. Those that are returned are added to `back`.
+    /// Hands these values over. Returned values are added to `back`.
     pub(crate) fn burst(&mut self, values: Vec<Value>, back: &mut Vec<Value>) {
         (self.burst)(values.into_iter(), back);
     }
 
-    /// Ends the threads. All that was handed over has been received.
+    /// Ends the threads. All values handed over have been received.
     pub(crate) fn shutdown(self) {
         drop(self.burst);
         (self.end)();
@@ -71,6 +71,6 @@ pub(crate) type Start = fn(usize, &'static Inbox) -> io::Result<Handover>;
 
 /// An operation on waiting threads.
 pub(crate) trait VisitHandover {
-    /// Runs it with threads that `start` starts.
+    /// Runs it with the threads of `start`.
     fn visit(self, start: Start) -> Outcome;
 }

@@ -1,8 +1,8 @@
-//! A target: an entry, a way to start it, and the trait of its family.
+//! A target: an entry, a way to start it, and the trait of the family.
 //!
 //! A family is a set of interchangeable targets. It has a trait ([`pool`], [`fork`], [`queue`], [`handover`], [`runtime`]) and a table
-//! in `targets`. A workload measures one family. A name is unique within its family: `brigade-lifo` is a pool to a
-//! workload for pools, and a queue to one for queues. Targets do not depend on workloads.
+//! in `targets`. A workload measures one family. A name is unique within a family: `brigade-lifo` is a pool to a workload for pools,
+//! and a queue to a workload for queues. Targets do not depend on workloads.
 
 pub(crate) mod fork;
 pub(crate) mod handover;
@@ -14,22 +14,22 @@ pub(crate) mod web;
 
 use crate::failure::Outcome;
 
-/// Which targets are alike: the answer compares a target with those of its class.
+/// Which targets are alike: the answer compares targets within a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// As many threads of its own as the workload asks for.
+    /// As many separate threads as the workload asks for.
     #[default]
     Threads,
-    /// One thread, whatever the workload asks for.
+    /// A single thread, whatever the workload asks for.
     OneThread,
-    /// Threads of its own, one of which is the thread that waits.
+    /// Separate threads, and the waiting thread as one of them.
     Caller,
-    /// All the threads that it may ever have, where others grow.
+    /// All the threads from the start, where others grow.
     Ready,
 }
 
 impl Class {
-    /// How its targets differ from those with threads of their own, in words.
+    /// How the targets differ from the class `Threads`, in words.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Class::Threads => "threads of its own",
@@ -43,26 +43,26 @@ impl Class {
 /// A target as the command line names it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// Its name for `--target`.
+    /// The name for `--target`.
     pub(crate) name: &'static str,
-    /// Its description, in one line.
+    /// The description, on one line.
     pub(crate) about: &'static str,
     /// Whether brigade is compared with it: every independent program but brigade.
     pub(crate) is_peer: bool,
-    /// Whether it takes part in every workload of its family when `--target` is not given.
+    /// Whether it takes part in every workload of the family when `--target` is not given.
     pub(crate) is_default: bool,
-    /// Whether it is measured without a warm-up, because starting its threads is part of what is measured.
+    /// Whether it is measured without a warm-up, because the start of its threads is part of the measurement.
     pub(crate) is_cold: bool,
-    /// The program beside this one that runs it, under another name, if it is not this one.
+    /// The other program that runs it, in the same folder, and the name there, if it is not run by this program.
     pub(crate) elsewhere: Option<(&'static str, &'static str)>,
-    /// Its class.
+    /// The class.
     pub(crate) class: Class,
     /// See [`Entry::threads`].
     threads: fn(u64, u64) -> u64,
 }
 
 impl Entry {
-    /// A program that brigade is compared with.
+    /// A program to compare with brigade.
     pub(crate) const fn peer(name: &'static str, about: &'static str) -> Self {
         let threads = |threads, _| threads;
         Entry {
@@ -77,12 +77,12 @@ impl Entry {
         }
     }
 
-    /// A configuration of brigade, or a target that is no independent program.
+    /// A configuration of brigade, or a target without an independent program.
     pub(crate) const fn own(name: &'static str, about: &'static str) -> Self {
         Entry { is_peer: false, ..Entry::peer(name, about) }
     }
 
-    /// The same, taking part only if the command line or its workload names it.
+    /// The same, taking part only if the command line or the workload names it.
     pub(crate) const fn further(self) -> Self {
         Entry { is_default: false, ..self }
     }
@@ -92,7 +92,7 @@ impl Entry {
         Entry { is_cold: true, ..self }
     }
 
-    /// The same, run by `program`, which is built separately, as its target `name`; not unless it is named.
+    /// The same, run by `program`, which is built separately, as the target `name` there; only if named.
     pub(crate) const fn elsewhere(self, program: &'static str, name: &'static str) -> Self {
         Entry { elsewhere: Some((program, name)), ..self }.further()
     }
@@ -107,7 +107,7 @@ impl Entry {
         Entry { threads, ..self }
     }
 
-    /// The most threads that it has when it is started with `threads` threads and runs `tasks` tasks.
+    /// The most threads it has when started with `threads` threads and runs `tasks` tasks.
     pub(crate) fn threads(&self, threads: u64, tasks: u64) -> u64 {
         (self.threads)(threads, tasks)
     }
@@ -115,20 +115,20 @@ impl Entry {
 
 /// A set of interchangeable targets.
 pub(crate) trait Family {
-    /// The heading of its targets in `list`.
+    /// The heading of the targets in `list`.
     const HEADING: &'static str;
-    /// Its targets, in the order of the table.
+    /// The targets, in the order of the table.
     const TARGETS: &'static [&'static Entry];
 }
 
-/// A family that accepts a visitor: the visitor gets one target with its own type, so that the compiler can inline both and no
+/// A family that accepts a visitor: the visitor gets one target by its type, so the compiler can inline both and no
 /// task is called through a pointer.
 pub(crate) trait Accept<V>: Family {
     /// Calls the visitor with this target of the family.
     fn accept(target: &Entry, visitor: V) -> Outcome;
 }
 
-/// Defines a family by its table: a line for each target with its entry and the call of the visitor, whose argument starts the
+/// Defines a family by a table: a line for each target with its entry and the call of the visitor, whose argument starts the
 /// target. A target without a call is run by the workloads themselves.
 macro_rules! family {
     (

@@ -1,16 +1,16 @@
 //! The traits of pools; each implementation follows the pool's documentation.
 //!
 //! A pool defines how a thread outside submits and how a task submits from inside. Both are generic, so
-//! that the compiler inlines them as in a user's program.
+//! the compiler inlines them as in a user's program.
 
 use std::io;
 use std::time::Duration;
 
 use crate::failure::Outcome;
 
-/// A way to submit jobs to one pool.
+/// A way to submit jobs to a pool.
 pub(crate) trait Submit: Clone + Send + 'static {
-    /// Submits `job`. The tally detects a pool that drops it instead.
+    /// Submits `job`. The tally detects a dropped job.
     fn submit<F: FnOnce() + Send + 'static>(&self, job: F);
 }
 
@@ -31,11 +31,11 @@ pub(crate) use submits;
 
 /// A running pool.
 pub(crate) struct Running<O, I> {
-    /// How a thread that is no worker of the pool submits.
+    /// How a foreign thread submits.
     outside: O,
-    /// How a task submits from inside the pool; every task carries one.
+    /// How a task submits from inside the pool; every task carries a submitter.
     inside: I,
-    /// Ends the pool after it has run its jobs, as far as the pool offers that.
+    /// Ends the pool after all jobs, as far as the pool offers it.
     end: Box<dyn FnOnce()>,
 }
 
@@ -55,7 +55,7 @@ impl<O: Submit, I: Submit> Running<O, I> {
         self.inside.clone()
     }
 
-    /// Ends the pool, when its submitters here are gone.
+    /// Ends the pool, when the submitters here are gone.
     pub(crate) fn shutdown(self) {
         let Running { outside, inside, end } = self;
         drop((inside, outside));
@@ -64,7 +64,7 @@ impl<O: Submit, I: Submit> Running<O, I> {
 }
 
 impl<H: Submit> Running<H, H> {
-    /// A pool with one handle for threads outside and for tasks, which `end` ends.
+    /// A pool with the same handle for threads outside and for tasks; `end` ends the pool.
     pub(crate) fn alike(handle: H, end: impl FnOnce() + 'static) -> Self {
         Running::new(handle.clone(), handle, end)
     }
@@ -73,11 +73,11 @@ impl<H: Submit> Running<H, H> {
 /// How large an elastic pool may be, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    /// Threads that stay.
+    /// Permanent threads.
     pub(crate) core: usize,
     /// Threads in all.
     pub(crate) max: usize,
-    /// How long a thread stays idle that need not stay.
+    /// How long any other thread stays idle.
     pub(crate) keep_alive: Duration,
 }
 
@@ -87,7 +87,7 @@ impl Size {
         Size { core: threads, max: threads, keep_alive: KEEP_ALIVE }
     }
 
-    /// From [`FEW`] threads to [`MANY`], or to as many as requested if that is more.
+    /// From [`FEW`] threads to [`MANY`], or to the requested number if higher.
     pub(crate) fn from_few(threads: usize) -> Self {
         Size { core: FEW, max: threads.max(MANY), keep_alive: KEEP_ALIVE }
     }
@@ -97,8 +97,8 @@ impl Size {
 pub(crate) const FEW: usize = 2;
 /// The most threads of those pools, unless a workload asks for more.
 pub(crate) const MANY: usize = 50;
-/// How long a thread beyond the core size may idle in a pool that is not told: longer than any run.
-/// brigade's own number and rusty_pool's.
+/// How long a thread beyond the core size may idle in a pool without a setting: longer than any
+/// run. The default of brigade and of rusty_pool.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
 /// Starts a pool with this many threads.
@@ -108,10 +108,10 @@ pub(crate) type StartSized<O, I> = fn(Size) -> io::Result<Running<O, I>>;
 
 /// An operation on a pool, generic over the pool.
 pub(crate) trait VisitPool {
-    /// Threads that the pool will have.
+    /// Threads of the future pool.
     fn threads(&self) -> usize;
 
-    /// Runs it with a pool that `start` starts.
+    /// Runs it with the pool of `start`.
     fn visit<O: Submit, I: Submit>(self, start: Start<O, I>) -> Outcome;
 
     /// Calls `choose` with it, for a target whose type depends on the number of threads.
@@ -125,6 +125,6 @@ pub(crate) trait VisitPool {
 
 /// An operation on an elastic pool, generic over the pool.
 pub(crate) trait VisitElastic {
-    /// Runs it with a pool that `start` starts.
+    /// Runs it with the pool of `start`.
     fn visit<O: Submit, I: Submit>(self, start: StartSized<O, I>) -> Outcome;
 }

@@ -1,7 +1,7 @@
-//! The traits of queues that are measured without a pool.
+//! The traits of queues, measured without a pool.
 //!
-//! An adapter adds no code: everything is generic and inlined, so that a workload calls the queue as a
-//! scheduler would. The traits require what the crates have in common.
+//! An adapter adds no code: everything is generic and inlined, so a workload calls the queue as a
+//! scheduler would. The traits require the common operations of the crates.
 
 use crate::failure::Outcome;
 
@@ -11,10 +11,10 @@ pub(crate) type Item = u64;
 /// The items of injectors: as large as a job of a pool.
 pub(crate) type Job = [u64; 4];
 
-/// Places in a deque that is bounded; one that isn't begins smaller and grows.
+/// Places in a bounded deque; an unbounded deque begins smaller and grows.
 pub(crate) const CAPACITY: usize = 256;
 
-/// The most that [`Deque::steal_half`] takes at a time: crossbeam-deque's own limit.
+/// The most items of a [`Deque::steal_half`]: crossbeam-deque's limit.
 pub(crate) const MOST_STOLEN: usize = 32;
 
 /// How many of `count` items [`Deque::steal_half`] takes.
@@ -31,7 +31,7 @@ pub(crate) enum Missed {
     Busy,
 }
 
-/// A queue that one thread owns and others steal from.
+/// A queue with a single owner, and thieves.
 pub(crate) trait Deque: Send + Sized + 'static {
     /// A thief's end.
     type Stealer: Clone + Send + 'static;
@@ -45,14 +45,14 @@ pub(crate) trait Deque: Send + Sized + 'static {
     /// Makes a thief's end.
     fn stealer(&self) -> Self::Stealer;
 
-    /// Moves the oldest `batch` items of another deque to this one, or fewer if that is all it gets.
+    /// Moves the oldest `batch` items of another deque to this deque, or fewer if it gets fewer.
     fn steal(&self, from: &Self::Stealer, batch: usize) -> Result<(), Missed>;
 
-    /// Takes half of the items of another deque, at most [`MOST_STOLEN`]: returns one and moves the others to this one.
+    /// Takes half of the items of another deque, at most [`MOST_STOLEN`]: returns one item and moves the others to this deque.
     fn steal_half(&self, from: &Self::Stealer) -> Result<Item, Missed>;
 }
 
-/// A queue that any thread pushes to and pops from.
+/// A queue shared by all threads.
 pub(crate) trait Injector: Send + Sync + 'static {
     /// Queues a job of the producer with this number, or returns it if the queue accepts none.
     fn push(&self, producer: usize, job: Job) -> Result<(), Job>;
@@ -66,7 +66,7 @@ pub(crate) type Make<Q> = fn() -> Q;
 
 /// An operation on queues, generic over the queue.
 pub(crate) trait VisitQueue {
-    /// Runs it with deques that `make` creates.
+    /// Runs it with the deques of `make`.
     fn visit<D: Deque>(self, make: Make<D>) -> Outcome;
 
     /// The same with an injector.

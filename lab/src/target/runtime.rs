@@ -1,8 +1,8 @@
-//! The traits of runtimes of futures, and of threads that do the same: tasks, links between them, and
+//! The traits of runtimes of futures, and of threads as a runtime: tasks, links between them, and
 //! streams.
 //!
-//! A workload is written once, with futures, and each target provides the I/O that these wait for. A thread
-//! is a target too: it runs one future to its end, and its I/O blocks, so that no future of a thread is ever
+//! A workload is written once, with futures, and each target provides the I/O for them. A thread is a target too:
+//! it runs a single future until it is ready, with blocking I/O, so no future of a thread is ever
 //! polled twice.
 //!
 //! The I/O follows the target's own documentation, and reads and writes no more than requested.
@@ -26,13 +26,13 @@ use crate::target::web::Web;
 
 /// Runs futures.
 pub(crate) trait Runtime: Sized + Sync + 'static {
-    /// Its handle for spawning from anywhere.
+    /// The handle for spawning from anywhere.
     type Spawner: Spawn;
-    /// The end of a task, which is its result. One that is not awaited may be cancelled.
+    /// The end of a task: a future of the result. Unless awaited, the task may be cancelled.
     type Task<T: Send + 'static>: Future<Output = T> + Send;
-    /// The end of a pipe that bytes come out of.
+    /// The reading end of a pipe.
     type Reader: Source;
-    /// The end of a pipe that bytes go into.
+    /// The writing end of a pipe.
     type Writer: Sink;
     /// A TCP stream.
     #[cfg(not(feature = "full"))]
@@ -41,7 +41,7 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     #[cfg(feature = "full")]
     type Stream: Source + Sink + Web;
 
-    /// Runs `future` to its end on this thread.
+    /// Runs `future` on this thread until it is ready.
     fn block_on<F: Future>(&self, future: F) -> F::Output;
 
     /// Spawns `future`. This fails only if a thread can't be started.
@@ -55,8 +55,8 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     /// Waits for this long; must be awaited inside a task or inside `block_on`.
     fn sleep(time: Duration) -> impl Future<Output = ()> + Send;
 
-    /// Runs `job` at `time`, by the target's own timer for closures, or in a task that sleeps until then. An alarm that is dropped may
-    /// be cancelled. Without tasks that are cancelled there are no alarms.
+    /// Runs `job` at `time`, by the target's own timer for closures, or in a sleeping task. A dropped alarm may be cancelled. Without
+    /// cancelled tasks there are no alarms.
     fn execute_at(
         &self,
         _time: Instant,
@@ -81,12 +81,12 @@ pub(crate) trait Spawn: Clone + Send + 'static {
     fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()>;
 }
 
-/// A closure that waits for its time. What it does when it is dropped, one of the two, needs no more.
+/// A closure that waits for a time. A type whose drop detaches, or cancels, can keep the default method.
 pub(crate) trait Alarm: Send + Sized + 'static {
-    /// Lets it run at its time.
+    /// Lets it run at the time.
     fn detach(self) {}
 
-    /// Ends the wait. A closure that has not begun does not run.
+    /// Ends the wait. An unstarted closure does not run.
     #[inline]
     fn cancel(self) {}
 }
@@ -108,10 +108,10 @@ impl<T, E: Debug, H: Future<Output = Result<T, E>> + Unpin> Future for Joined<H>
 
 /// A source of bytes.
 pub(crate) trait Source: Send + 'static {
-    /// Fills all of `buffer`; an error if the other end is closed before that.
+    /// Fills all of `buffer`; an error if the other end is closed before.
     fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send;
 
-    /// Reads what is there, one byte at least, and says how much it is; 0 if the other end is closed.
+    /// Reads the bytes there are, at least one, and returns their number; 0 if the other end is closed.
     fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;
 }
 
@@ -156,13 +156,13 @@ macro_rules! ends {
 
 pub(crate) use ends;
 
-/// The end of a link or a channel that one value after the other comes out of.
+/// The receiving end of a link or a channel, a value at a time.
 pub(crate) trait Upstream<T = u8>: Send + 'static {
     /// The next value; none when the other end is gone and all values are taken.
     fn take(&mut self) -> impl Future<Output = Option<T>> + Send;
 }
 
-/// The end of a link or a channel that one value after the other goes into.
+/// The sending end of a link or a channel, a value at a time.
 pub(crate) trait Downstream<T = u8>: Send + 'static {
     /// Passes this value on; false when the other end is gone.
     fn pass(&mut self, value: T) -> impl Future<Output = bool> + Send;
@@ -187,7 +187,7 @@ impl<P: Sink> Downstream for Piped<P> {
 }
 
 /// The result of a read or a write, `None` if the other end is closed. Any other error panics in the task,
-/// since a broken pipe is not a closed one.
+/// since a broken pipe is not a closed pipe.
 fn unless_gone<T>(outcome: io::Result<T>) -> Option<T> {
     match outcome {
         Ok(value) => Some(value),
@@ -201,6 +201,6 @@ pub(crate) type Start<R> = fn(usize) -> io::Result<R>;
 
 /// An operation on a runtime, generic over the runtime.
 pub(crate) trait VisitRuntime {
-    /// Runs it with a runtime that `start` starts.
+    /// Runs it with the runtime of `start`.
     fn visit<R: Runtime>(self, start: Start<R>) -> Outcome;
 }

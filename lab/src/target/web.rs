@@ -8,12 +8,12 @@ use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioIo;
 use rustls::ServerConfig;
 
-/// A connection that hyper reads from and writes to.
+/// A connection for hyper to read and write.
 pub(crate) trait Http: Read + Write + Unpin + Send + 'static {}
 
 impl<S: Read + Write + Unpin + Send + 'static> Http for S {}
 
-/// A TCP stream that hyper may have. The defaults are for targets on which no server of HTTP runs: hyper reads ahead, so one that blocks
+/// A TCP stream for hyper. The defaults are for targets without an HTTP server: hyper reads ahead, so a blocking stream
 /// never gets an answer.
 pub(crate) trait Web: Sized + Send + 'static {
     /// Lets hyper read from this connection and write to it.
@@ -21,7 +21,7 @@ pub(crate) trait Web: Sized + Send + 'static {
         TokioIo::new(tokio::io::empty())
     }
 
-    /// Does the server's part of a TLS handshake over this connection, and lets hyper read and write what is encrypted.
+    /// Does the server's part of a TLS handshake over this connection, and lets hyper read and write the encrypted data.
     fn secure(
         self,
         _config: Arc<ServerConfig>,

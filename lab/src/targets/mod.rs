@@ -1,6 +1,6 @@
-//! The targets, one file each, in a folder for each family.
+//! The targets, a file each, in a folder for each family.
 //!
-//! To add one: its file, and a line in the table of its family, which is in the folder's `mod.rs`.
+//! To add a target: a file, and a line in the table of the family, which is in the folder's `mod.rs`.
 
 pub(crate) mod forks;
 pub(crate) mod handovers;
@@ -15,7 +15,7 @@ use self::queues::Queues;
 use self::runtimes::Runtimes;
 use crate::target::{Class, Entry, Family};
 
-/// A family's heading, and its targets.
+/// A family's heading, and the targets.
 type Listed = (&'static str, &'static [&'static Entry]);
 
 /// Every family, as `list` shows it.
@@ -48,7 +48,7 @@ pub(crate) fn class(name: &str) -> Class {
     all().find(|target| target.name == name).map_or(Class::Threads, |target| target.class)
 }
 
-/// The name of a target that this one may have been meant to be.
+/// The name of the target that may have been meant by this name.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let alike = all().map(|target| (strsim::jaro(name, target.name), target.name));
     let (likeness, name) = alike.max_by(|(a, _), (b, _)| a.total_cmp(b))?;

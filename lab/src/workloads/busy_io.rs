@@ -1,7 +1,7 @@
 //! Measures how late a timer and a byte on a socket are while jobs keep all workers busy.
 //!
-//! Chains of jobs, each of which spawns the next, keep the workers busy. A task waits for one short time after the
-//! other, and another sends back the bytes that a thread of the laboratory writes to a socket. All three end when
+//! Chains of jobs, where each spawns the next, keep the workers busy. A task waits for short times in turn, and
+//! another sends back the bytes written to a socket by a thread of the laboratory. All three end when
 //! the time is over, even if a timer or a byte is late then.
 
 use std::future::Future;
@@ -21,10 +21,10 @@ use crate::workloads::prelude::*;
 #[derive(Args, Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct BusyIo {
-    /// Threads that run the tasks, where there is a choice.
+    /// Threads of the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     threads: u64,
-    /// Chains of jobs, each of which spawns the next of its chain.
+    /// Chains of jobs: each job spawns the next of the chain.
     #[arg(long, default_value_t = 4, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     chains: u64,
     /// Microseconds of work in each job of a chain.
@@ -41,15 +41,15 @@ pub(crate) struct BusyIo {
 /// How long the timer waits each time.
 const TIMER: Duration = Duration::from_millis(1);
 
-/// Longest wait for a byte before the thread that wrote it asks whether the time is over.
+/// Longest wait for a byte before the writing thread asks whether the time is over.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The count that marks a timer, beside its number; no chain is that long.
+/// The count that marks a timer, beside the number; no chain is so long.
 const TICK: u32 = u32::MAX;
-/// The count that marks a byte, beside its value.
+/// The count that marks a byte, beside the value.
 const BYTE: u32 = u32::MAX - 1;
 
-/// The state that all tasks of a run share; leaked, so that a task needs one word for it and no reference count.
+/// The state shared by all tasks of a run; leaked, so a task needs a single word for it and no reference count.
 struct Shared {
     /// Counts the jobs, the timers and the bytes.
     tally: &'static Tally,
@@ -57,19 +57,19 @@ struct Shared {
     units: u64,
     /// Tells the chains and the timer to end.
     over: AtomicBool,
-    /// Has a permit from each chain that has ended.
+    /// Has a permit from each ended chain.
     ended: Semaphore,
 }
 
-/// A job of a chain, which is a future that never waits.
+/// A job of a chain: a future without waits.
 struct Link<S> {
-    /// Spawns the next one.
+    /// Spawns the next job.
     spawner: S,
     /// Which chain it is.
     chain: u32,
-    /// Jobs of the chain before this one.
+    /// Jobs of the chain before this job.
     step: u32,
-    /// What all tasks share.
+    /// The state shared by all tasks.
     shared: &'static Shared,
 }
 
@@ -92,8 +92,7 @@ impl<S: Spawn> Future for Link<S> {
     }
 }
 
-/// Waits for one timer after the other until the time is over, at least once; returns the seconds that each was
-/// late.
+/// Waits for timers in turn until the time is over, at least once; returns the lateness of each in seconds.
 async fn timer<R: Runtime>(shared: &'static Shared) -> Vec<f64> {
     let mut late = Vec::new();
     while late.is_empty() || !shared.over.load(Ordering::Relaxed) {
@@ -113,7 +112,7 @@ async fn serve<S: Source + Sink>(mut stream: S) {
     while stream.fill(&mut byte).await.is_ok() && stream.put(&byte).await.is_ok() {}
 }
 
-/// Tells the chains and the timer to end when it is dropped, so that nothing computes beside later runs.
+/// Tells the chains and the timer to end when it is dropped, so nothing computes beside later runs.
 struct Over(&'static Shared);
 
 impl Drop for Over {
@@ -123,14 +122,14 @@ impl Drop for Over {
 }
 
 impl BusyIo {
-    /// Writes one byte after the other until the time is over, at least one; returns the seconds until each was
+    /// Writes bytes in turn until the time is over, at least one; returns the seconds until each was
     /// sent back.
     fn bytes(&self, mut stream: TcpStream, over: Over, fault: Fault) -> io::Result<Vec<f64>> {
         let (shared, begun) = (over.0, Instant::now());
         let (mut times, mut random) = (Vec::new(), SmallRng::seed_from_u64(0));
         stream.set_read_timeout(Some(LOOK))?;
         while times.is_empty() || begun.elapsed() < self.time() {
-            // From a half to one and a half of it, so that no period of the target coincides with every byte.
+            // From 0.5 to 1.5 times as long, so no period of the target coincides with every byte.
             thread::sleep(Duration::from_micros(self.every_ms * random.random_range(500..1_500)));
             let (number, written) = (times.len() as u8, Instant::now());
             shared.tally.expect(Sum::one(number.into(), BYTE));

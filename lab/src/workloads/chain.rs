@@ -1,8 +1,8 @@
-//! A chain of tasks, each of which spawns the next: what `throughput` and `latency` are made of.
+//! A chain of tasks, where each spawns the next: the base of `throughput` and `latency`.
 
 use crate::workloads::prelude::*;
 
-/// What the tasks of all chains have in common.
+/// The state shared by the tasks of all chains.
 pub(crate) struct Chains {
     /// Units of work before a task spawns the next.
     pub(crate) pre: u64,
@@ -12,15 +12,15 @@ pub(crate) struct Chains {
     pub(crate) are_awaited: bool,
 }
 
-/// A task of a chain: three words with a submitter of one.
+/// A task of a chain: three words with a submitter of one word.
 pub(crate) struct Link<S> {
-    /// Spawns the next one.
+    /// Spawns the next task.
     pub(crate) inside: S,
     /// Which chain it is.
     pub(crate) message: u32,
     /// Tasks that follow this one.
     pub(crate) left: u32,
-    /// What all tasks share.
+    /// The state shared by all tasks.
     pub(crate) shared: &'static Shared<Chains>,
 }
 

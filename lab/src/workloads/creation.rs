@@ -1,4 +1,4 @@
-//! The price of creating a task that does next to nothing, and of waiting for its end.
+//! The price of creating a nearly empty task, and of waiting for its end.
 
 use std::future::Future;
 
@@ -11,7 +11,7 @@ use crate::workloads::prelude::*;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum What {
-    /// Tasks that are futures.
+    /// Futures as tasks.
     Task,
     /// Threads.
     Thread,
@@ -39,16 +39,16 @@ pub(crate) struct Creation {
     /// How tasks create tasks: `chain` and `ping-pong` are those of executors' own benchmark.
     #[arg(long, value_enum, default_value = "flat")]
     pub(crate) shape: Shape,
-    /// Tasks that are created before the first of them is joined, or in one chain, or pairs of them.
+    /// Tasks created before the first of them is joined, or in a chain, or pairs of them.
     #[arg(long, default_value_t = 1_000, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     pub(crate) tasks: u64,
     /// Measurements in a run, which reports their median.
     #[arg(long, default_value_t = 20, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     pub(crate) repetitions: u64,
-    /// Threads that run the tasks, where there is a choice.
+    /// Threads of the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) threads: u64,
-    /// Repetitions before those that count; an injected fault is in the first.
+    /// Repetitions before the counted ones; an injected fault is in the first.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     pub(crate) warmups: u64,
 }
@@ -110,7 +110,7 @@ impl Creation {
         tally: &'static Tally,
     ) -> Result<f64, Failure> {
         let count = self.tasks as u32;
-        // What the first task does happens twice if it is repeated.
+        // The effect of the first task happens twice if it is repeated.
         let indices = || fault.tasks(0..count);
         let ran = move |index| tally.ran(index, repetition);
         let begun = Instant::now();
@@ -156,8 +156,8 @@ impl Creation {
         Ok(begun.elapsed().as_secs_f64() / self.tasks as f64)
     }
 
-    /// As many tasks again, each with the time of its first line: the seconds that it takes to create one, and those from the
-    /// creation of one to its first line, the mean and the deviation of each. Not while the rest is timed, as reading the clock takes time.
+    /// As many tasks again, each with the time of the first line: the seconds to create a task, and from the creation to the first line,
+    /// the mean and the deviation of each. Not while the rest is timed, as reading the clock takes time.
     fn begin<R: Runtime>(&self, runtime: &R) -> Result<[f64; 4], Failure> {
         if self.shape != Shape::Flat {
             return Ok([f64::NAN; 4]);
@@ -169,7 +169,7 @@ impl Creation {
             runtime.block_on(async {
                 let tasks = (0..self.tasks).map(spawn).collect::<io::Result<Vec<_>>>()?;
                 let ended = begun.elapsed();
-                // One ends where the next begins.
+                // Each ends where the next begins.
                 let times =
                     tasks.iter().map(|(created, _)| *created).skip(1).chain([begun + ended]);
                 let times = tasks.iter().zip(times);
@@ -205,7 +205,7 @@ fn link<S: Spawn>(
     spawner.detach(async move {
         ran(index);
         if index + 1 < count {
-            // A chain that ends early is missing in the count.
+            // A chain with an early end is missing in the count.
             let _ = link(next, index + 1, count, ran, end);
         } else {
             let _ = end.send(());

@@ -1,6 +1,6 @@
-//! TCP ping-pong over loopback: clients that send a message and wait until it has been sent back.
+//! TCP ping-pong over loopback: clients send a message and wait until it has been sent back.
 //!
-//! Both ends of each connection are tasks of the target, so that it is measured whole, and nothing
+//! Both ends of each connection are tasks of the target, so it is measured whole, and nothing
 //! else is. The connections exist before anything is timed.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -15,29 +15,28 @@ use crate::workloads::prelude::*;
 #[derive(Args, Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Echo {
-    /// Connections, each with a client that has one request in flight at a time.
+    /// Connections, each with a client, which has one request in flight at a time.
     #[arg(long, default_value_t = 64, value_parser = whole::<1, { limits::MAX_CONNECTIONS }>)]
     pub(crate) connections: u64,
-    /// Requests of all clients together, rounded down to a multiple of their number; one each at least.
+    /// Requests of all clients together, rounded down to a multiple of their number; at least one each.
     #[arg(long, default_value_t = 20_000, value_parser = whole::<1, { limits::MAX_VALUES }>)]
     pub(crate) requests: u64,
-    /// Requests per second of all clients together, at fixed times: the time of each counts from when it was due, also if its
-    /// client still waited for the answer before. Without it a client makes a request when it has that answer.
+    /// Requests per second of all clients together, at fixed times: the time of each counts from when it was due, even if the
+    /// client still waited for the former answer. Without it a client makes a request when it has the former answer.
     #[arg(long, value_parser = whole::<1, { limits::MAX_RATE }>)]
     pub(crate) rate: Option<u64>,
-    /// Threads that run the tasks, where there is a choice.
+    /// Threads of the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) threads: u64,
 }
 
-/// Requests of each client before those that count: two, so that the run comes to its end when the
-/// first one has a fault.
+/// Requests of each client before the counted ones: two, so the run ends when the first has a fault.
 const WARM_UP: u32 = 2;
 
-/// Bytes of a message: its connection, its number, and as much as a small request has.
+/// Bytes of a message: the connection, the number, and padding to the size of a small request.
 const MESSAGE: usize = 64;
 
-/// The bytes of the message with its connection and its number.
+/// The bytes of the message with the connection and the number.
 const HEAD: usize = 8;
 
 impl Workload for Echo {
@@ -80,7 +79,7 @@ impl Workload for Echo {
 impl RuntimeWorkload for Echo {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
         let connections = connect(self.connections)?;
-        // The first has a permit from each client that has warmed up, and the other one for each of them when all may continue.
+        // The first has a permit from each warm client, the other a permit for each when all may continue.
         let [warm, go] = [0, 0].map(|permits| Arc::new(Semaphore::new(permits)));
         runtime.block_on(async {
             let (mut servers, mut clients, mut due) = (Vec::new(), Vec::new(), Vec::new());
@@ -136,7 +135,7 @@ pub(super) fn connect(count: u64) -> io::Result<Vec<(TcpStream, TcpStream)>> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
     let connections = (0..count).map(|_| {
-        // One after the other: a queue of those that wait to be accepted has its own limit.
+        // In turn: the queue of unaccepted connections has a limit.
         let client = TcpStream::connect(address)?;
         let (server, _) = listener.accept()?;
         client.set_nodelay(true)?;
@@ -146,7 +145,7 @@ pub(super) fn connect(count: u64) -> io::Result<Vec<(TcpStream, TcpStream)>> {
     connections.collect()
 }
 
-/// Tells the clients in turn that a request of theirs is due, so many per second and so many each.
+/// Tells the clients in turn that a request is due, `rate` per second and `each` for each.
 fn pace(clients: &[mpsc::UnboundedSender<Instant>], rate: u64, each: u32, tally: &Tally) {
     clock::sleep_short();
     let first = Instant::now();
@@ -156,26 +155,26 @@ fn pace(clients: &[mpsc::UnboundedSender<Instant>], rate: u64, each: u32, tally:
         if !wait.is_zero() {
             thread::sleep(wait);
         }
-        // Nothing waits for a run that a client has failed, or that was given up.
+        // Nothing waits after the failure of a client, or after the run was given up.
         if client.send(due).is_err() || tally.go_on().is_err() {
             return;
         }
     }
 }
 
-/// Sends back what it receives, until the client closes the connection.
+/// Sends back all received bytes, until the client closes the connection.
 async fn serve<S: Source + Sink>(mut stream: S) {
     let mut message = [0; MESSAGE];
     while stream.fill(&mut message).await.is_ok() && stream.put(&message).await.is_ok() {}
 }
 
-/// One end of a connection.
+/// The client's end of a connection.
 struct Client<S> {
     /// The connection.
     stream: S,
-    /// Its number.
+    /// The number of the connection.
     number: u32,
-    /// One more than the highest number of an answer so far.
+    /// The highest number of an answer so far, plus 1.
     next: u32,
     /// Counts the answers.
     tally: &'static Tally,
@@ -207,7 +206,7 @@ impl<S: Source + Sink> Client<S> {
                 None => Some(Instant::now()),
                 Some(due) => due.recv().await,
             };
-            // Another one has failed, and says why.
+            // Another client has failed, and says why.
             let Some(begun) = begun else { break };
             self.ask(request).await?;
             while self.next <= request {

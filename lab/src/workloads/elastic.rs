@@ -1,4 +1,4 @@
-//! Bursts of blocking jobs on a pool that is small between them: how many run at once, how soon,
+//! Bursts of blocking jobs on a pool, small between them: how many run at once, how soon,
 //! and whether the threads end again.
 
 use std::sync::atomic::AtomicUsize;
@@ -15,22 +15,22 @@ use crate::workloads::prelude::*;
 #[derive(Args, Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Elastic {
-    /// Threads that the pool keeps.
+    /// Threads kept by the pool.
     #[arg(long, default_value_t = 1, value_parser = whole::<0, { limits::MAX_THREADS }>)]
     pub(crate) core: u64,
-    /// Threads that it may have.
+    /// The most threads of the pool.
     #[arg(long, default_value_t = 16, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) max: u64,
-    /// Milliseconds that the other threads stay when they are idle.
+    /// Milliseconds for which the other threads stay when idle.
     #[arg(long, default_value_t = 50, value_parser = whole::<1, { limits::MAX_SLEEP_MS }>)]
     pub(crate) keep_alive_ms: u64,
     /// Jobs in a burst.
     #[arg(long, default_value_t = 16, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     pub(crate) jobs: u64,
-    /// Milliseconds that each of them blocks.
+    /// Milliseconds for which each of them blocks.
     #[arg(long, default_value_t = 20, value_parser = whole::<1, { limits::MAX_BLOCK_MS }>)]
     pub(crate) block_ms: u64,
-    /// Bursts in a run, one after the other.
+    /// Bursts in a run, in turn.
     #[arg(long, default_value_t = 10, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     pub(crate) bursts: u64,
 }
@@ -38,15 +38,15 @@ pub(crate) struct Elastic {
 /// Time for threads to end when their keep-alive is over, many of them on few CPUs.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// Jobs that block.
+/// Blocking jobs.
 struct Blocking {
-    /// Jobs that run now.
+    /// Running jobs.
     running: AtomicUsize,
-    /// Jobs that run at once when the pool is as large as this burst makes it.
+    /// Jobs at once when the pool is as large as this burst makes it.
     full: usize,
-    /// The most that have run at once in this burst.
+    /// The most jobs at once in this burst.
     most: AtomicUsize,
-    /// When `full` jobs ran for the first time in this burst; 0 before that.
+    /// When `full` jobs ran for the first time in this burst; 0 before.
     grown: AtomicU64,
     /// How long a job blocks.
     block: Duration,
@@ -65,7 +65,7 @@ impl Shared<Blocking> {
         thread::sleep(self.own.block);
         self.own.running.fetch_sub(1, Ordering::Relaxed);
         self.tally.ran(index, 0);
-        // The latch publishes all the above to the thread that waits for it.
+        // The latch publishes all the above to the waiting thread.
         self.latch.arrive(index);
     }
 }
@@ -132,7 +132,7 @@ impl Elastic {
         Size { core: self.core as usize, max: self.max as usize, keep_alive }
     }
 
-    /// Runs once. `others` are the threads that were there before the pool.
+    /// Runs once. `others` are the threads from before the pool.
     fn run(
         &self,
         pool: &Running<impl Submit, impl Submit>,
@@ -151,7 +151,7 @@ impl Elastic {
         let (mut grown, mut all) = (Vec::new(), Vec::new());
         let (mut at_once, mut left) = (Vec::new(), Vec::new());
         let mut meter = Meter::default();
-        // The threads that the warm-up started end, as those of a burst do before the next one.
+        // The threads started by the warm-up end, as after each burst.
         thread::sleep(pause);
         let lap = Lap::begin();
         for burst in 1..=self.bursts {
@@ -163,17 +163,17 @@ impl Elastic {
             thread::sleep(pause);
             left.push(others.newcomers()?.len() as f64);
         }
-        // The pauses are timed too: the CPU time of threads that wait for their end is part of the
+        // The pauses are timed too: the CPU time of threads waiting for their end is part of the
         // price.
         meter.end(&lap);
-        // The least: an occasional burst that few threads ran must be visible.
+        // The least: an occasional burst with few threads must be visible.
         let fewest = quantile(&sorted(at_once), 0.0);
         let left = if Census::POSSIBLE { median(left) } else { f64::NAN };
         Ok(vec![median(grown), median(all), fewest, left, meter.cpus()])
     }
 
-    /// Submits the jobs of one burst and waits for the last one. Returns the seconds from the first submission until as many jobs ran at
-    /// once as can, and to the end of the last job.
+    /// Submits the jobs of a burst and waits for the last. Returns the seconds from the first submission until the full number of jobs
+    /// ran at once, and to the end of the last job.
     fn burst<S: Submit>(
         &self,
         outside: &S,
@@ -187,7 +187,7 @@ impl Elastic {
         let jobs = bench.fault.tasks(0..self.jobs as u32);
         jobs.for_each(|index| outside.submit(move || shared.job(index)));
         let ended = shared.latch.wait(bench.tally)?;
-        // A pool that never had all its threads at work has them at the end at the earliest.
+        // A pool without all threads at work has them at the end at the earliest.
         let full = match shared.own.grown.load(Ordering::Relaxed) {
             0 => ended,
             full => full,
@@ -196,12 +196,12 @@ impl Elastic {
         Ok((since(full), since(ended)))
     }
 
-    /// Jobs that run at once in a pool that is as large as a burst can make it.
+    /// Jobs at once in a pool as large as a burst can make it.
     fn full(&self) -> u64 {
         self.jobs.min(self.max)
     }
 
-    /// Time between two bursts: the pool is down to its core size before it is over.
+    /// Time between two bursts: the pool is down to the core size before the end of the pause.
     fn pause(&self) -> Duration {
         Duration::from_millis(self.keep_alive_ms) + GRACE
     }
@@ -216,7 +216,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
-    /// A pool that starts a thread for each of this many jobs, and then runs one after the other.
+    /// A pool that starts a thread for each of this many jobs, and then runs jobs in turn.
     #[derive(Clone)]
     struct Fading(Arc<AtomicUsize>);
 

@@ -1,10 +1,10 @@
-//! Measures how long a bystander waits beside chains of jobs that submit themselves again.
+//! Measures how long a bystander waits beside chains of resubmitted jobs.
 //!
 //! The chains keep all workers busy. At the same time an outside thread submits a job now and then, the
-//! bystander, and the next one when that has started. A bystander that does not start within the limit is
+//! bystander, and the next when the former has started. A bystander not started within the limit is
 //! given up: it counts with the limit, and runs when the chains have ended.
 //!
-//! With the targets `brigade-high` and `brigade-low` the bystander has that class, and the chains have the default one.
+//! With the targets `brigade-high` and `brigade-low` the bystander has this class, and the chains have the default class.
 
 use std::thread::{self, Thread};
 
@@ -19,7 +19,7 @@ pub(crate) struct Fairness {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     threads: u64,
-    /// Chains of jobs, each of which submits the next of its chain.
+    /// Chains of jobs: each job submits the next of the chain.
     #[arg(long, default_value_t = 4, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     chains: u64,
     /// Microseconds of work in each job of a chain.
@@ -31,7 +31,7 @@ pub(crate) struct Fairness {
     /// Milliseconds between two bystanders, on average.
     #[arg(long, default_value_t = 5, value_parser = whole::<1, { limits::MAX_SLEEP_MS }>)]
     every_ms: u64,
-    /// Milliseconds after which a bystander that has not started is given up on.
+    /// Milliseconds after which an unstarted bystander is given up.
     #[arg(long, default_value_t = 1_000, value_parser = whole::<1, { limits::MAX_SLEEP_MS }>)]
     limit_ms: u64,
 }
@@ -46,14 +46,14 @@ struct Jobs {
     outside: Thread,
 }
 
-/// The count that marks a bystander, beside its number; no chain is that long.
+/// The count that marks a bystander, beside the number; no chain is so long.
 const BYSTANDER: u32 = u32::MAX;
 
 /// Longest sleep of the thread outside before it asks whether the run was given up.
 const LOOK: Duration = Duration::from_millis(200);
 
 impl Shared<Jobs> {
-    /// A job of a chain, which submits the next one.
+    /// A job of a chain, which submits the next.
     fn link<S: Submit>(&'static self, inside: S, chain: u32, step: u32) {
         grind(self.own.units);
         self.tally.ran(chain, step);
@@ -73,7 +73,7 @@ impl Shared<Jobs> {
         self.own.outside.unpark();
     }
 
-    /// Waits until a bystander has started, and returns when; `None` if that has taken as long as `limit`.
+    /// Waits until a bystander has started, and returns the time; `None` after `limit`.
     fn wait(&self, started: &AtomicU64, limit: Duration) -> Result<Option<u64>, Failure> {
         let begun = Instant::now();
         loop {
@@ -126,7 +126,7 @@ impl PoolWorkload for Fairness {
             outside.submit(move || shared.link(inside, chain, 0));
         }
         let measured = self.bystanders(&outside, shared, bench);
-        // In any case: chains that continue would compute beside all later runs.
+        // In any case: unstopped chains would compute beside all later runs.
         shared.own.over.store(true, Ordering::Relaxed);
         let starts = measured?;
         shared.latch.wait(bench.tally)?;
@@ -143,8 +143,8 @@ impl PoolWorkload for Fairness {
 }
 
 impl Fairness {
-    /// Submits one bystander after the other for as long as the chains are to run, one at least: seconds until
-    /// each has started, if it was not given up on.
+    /// Submits bystanders in turn for as long as the chains are to run, at least one: seconds until each has
+    /// started, unless given up.
     fn bystanders<S: Submit>(
         &self,
         outside: &S,
@@ -154,7 +154,7 @@ impl Fairness {
         let (begun, mut random) = (Instant::now(), SmallRng::seed_from_u64(0));
         let mut starts = Vec::new();
         while starts.is_empty() || begun.elapsed() < Duration::from_millis(self.millis) {
-            // From a half to one and a half of it, so that no period of the pool coincides with every
+            // From 0.5 to 1.5 times as long, so no period of the pool coincides with every
             // bystander.
             thread::sleep(Duration::from_micros(self.every_ms * random.random_range(500..1_500)));
             let (number, started) = (starts.len() as u32, Arc::new(AtomicU64::new(0)));
@@ -192,10 +192,10 @@ mod tests {
     #[derive(Clone)]
     struct Queue(Sender<Job>);
 
-    /// A pool of one thread, which takes what was submitted from inside before what was from outside.
+    /// A pool of one thread, which takes jobs from inside before jobs from outside.
     type One = Running<Queue, Queue>;
 
-    /// Starts a pool of one thread: in a fair one both ways lead to one queue.
+    /// Starts a pool of one thread: in a fair pool both ways lead to the same queue.
     fn one(fair: bool) -> One {
         let ((inside, first), (outside, then)) = (mpsc::channel::<Job>(), mpsc::channel::<Job>());
         thread::spawn(move || {
@@ -214,7 +214,7 @@ mod tests {
         }
     }
 
-    /// What a run on a pool of one thread yields for these metrics.
+    /// The values of these metrics in a run on a pool of one thread.
     fn values<const N: usize>(pool: &One, limit_ms: u64, names: [&str; N]) -> [f64; N] {
         let _watchdog = Watchdog::start(20);
         let (threads, chains, work_us, millis, every_ms) = (1, 3, 20, 100, 1);

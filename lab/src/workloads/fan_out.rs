@@ -1,4 +1,4 @@
-//! One task spawns k children on its worker; measures how soon other workers take their share.
+//! A task spawns k children on its worker; measures how soon other workers take their share.
 
 use crate::machine;
 use crate::workloads::prelude::*;
@@ -10,13 +10,13 @@ pub(crate) struct FanOut {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) threads: u64,
-    /// Tasks that the first one spawns.
+    /// Tasks spawned by the first.
     #[arg(long, default_value_t = 64, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     pub(crate) children: u64,
     /// Microseconds of work in each of them.
     #[arg(long, default_value_t = 20, value_parser = whole::<0, { limits::MAX_WORK_US }>)]
     pub(crate) work_us: u64,
-    /// Fan-outs in a run, one after the other.
+    /// Fan-outs in a run, in turn.
     #[arg(long, default_value_t = 100, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     pub(crate) shots: u64,
 }
@@ -32,7 +32,7 @@ struct Children {
     children: u32,
     /// Units of work in each.
     units: u64,
-    /// What to do wrong on purpose.
+    /// The fault to make on purpose.
     fault: Fault,
 }
 
@@ -45,7 +45,7 @@ impl Shared<Children> {
         self.tally.ran(self.own.children, 0);
     }
 
-    /// One of the others.
+    /// Any of the others.
     fn child(&'static self, index: u32) {
         grind(self.own.units);
         self.tally.ran(index, 0);
@@ -98,7 +98,7 @@ impl PoolWorkload for FanOut {
             let ended = shared.latch.wait(bench.tally)?;
             meter.end(&lap);
             times.push(seconds(ended.saturating_sub(shared.own.begun.load(Ordering::Relaxed))));
-            // The parent is counted at its end, which the children don't wait for.
+            // The parent is counted at the end, for which the children don't wait.
             bench.tally.wait_for(shot * (1 + self.children))?;
         }
         let times = bench.quantiles(times, [0.5, 0.9, 0.99, 0.999, 1.0]);

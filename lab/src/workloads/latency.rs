@@ -1,5 +1,4 @@
-//! Bursts with sleep between them, submitted from threads that exist already, as in a server that
-//! is not fully loaded.
+//! Bursts with sleep between them, submitted from existing threads, as in a server below full load.
 
 use std::sync::Barrier;
 
@@ -13,20 +12,20 @@ pub(crate) struct Latency {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) threads: u64,
-    /// Threads that submit from outside.
+    /// Submitting threads outside.
     #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) producers: u64,
     /// Tasks each of them submits per burst.
     #[arg(long, default_value_t = 100, value_parser = whole::<1, { limits::MAX_MESSAGES }>)]
     pub(crate) messages: u64,
-    /// Further tasks that follow each of those, one spawning the next.
+    /// Further tasks after each of these, each spawning the next.
     #[arg(long, default_value_t = 100, value_parser = whole::<0, { limits::MAX_AMPLIFICATION }>)]
     pub(crate) amplification: u64,
     /// Milliseconds of sleep before each burst [default: 10]
     #[arg(long, conflicts_with = "rate", value_parser = whole::<0, { limits::MAX_SLEEP_MS }>)]
     pub(crate) sleep_ms: Option<u64>,
-    /// Bursts per second at fixed times: each time counts from when its burst was due, also if the one before it had not ended.
-    /// Without it a burst follows the end of the one before it and a sleep.
+    /// Bursts per second at fixed times: each time counts from when the burst was due, even if the former had not ended.
+    /// Without it a burst follows the end of the former and a sleep.
     #[arg(long, value_parser = whole::<1, { limits::MAX_RATE }>)]
     pub(crate) rate: Option<u64>,
     /// Bursts in a run, the fewest with `--rse`.
@@ -65,7 +64,7 @@ impl Workload for Latency {
     }
 
     fn further_threads(&self) -> usize {
-        // The thread that waits for the burst is the first of the producers.
+        // The waiting thread is the first of the producers.
         self.producers as usize - 1
     }
 
@@ -113,14 +112,14 @@ impl PoolWorkload for Latency {
             }
             shared.latch.arm((self.producers * self.messages) as usize);
             let lap = Lap::begin();
-            // Not from now on: a burst that is late because of the one before it has waited.
+            // Not from now on: a burst late because of the former has waited.
             let begun = due.unwrap_or_else(|| shared.epoch.nanos());
             ready.wait();
             producer();
             let ended = shared.latch.wait(bench.tally)?;
             meter.end(&lap);
             times.push(seconds(ended.saturating_sub(begun)));
-            // The last link of a chain can be counted before the one that spawned it.
+            // The last link of a chain can be counted before the link that spawned it.
             bench.tally.wait_for(bench.tally.expected().tasks)?;
         }
         over.store(true, Ordering::Relaxed);
@@ -150,7 +149,7 @@ impl Latency {
         count >= self.most() || (count >= self.bursts && rse(times) <= wanted)
     }
 
-    /// The tasks of one burst.
+    /// The tasks of a burst.
     fn burst(&self) -> Sum {
         Sum::grid(self.producers * self.messages, 1 + self.amplification)
     }
@@ -174,7 +173,7 @@ impl Latency {
     }
 }
 
-/// The standard error of the mean in per cent of it. One burst has none.
+/// The standard error of the mean in per cent of it. A single burst has none.
 fn rse(times: &[f64]) -> f64 {
     let (mean, deviation) = moments(times);
     match times.len() {

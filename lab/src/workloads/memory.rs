@@ -1,8 +1,8 @@
 //! The memory of a waiting task: resident and reserved bytes for each, by regression.
 //!
-//! Tasks are made in four steps, and after each of them the process reads how much of it is resident, and how large it is.
-//! The slope is the memory of a task; that of the runtime without tasks is excluded. A run has a
-//! process of its own, see [`apart`]: where tasks have ended already, new ones reuse their memory.
+//! Tasks are made in four steps, and after each of them the process reads its resident and its total size. The slope is
+//! the memory of a task; the memory of the runtime without tasks is excluded. A run has a separate process, see [`apart`]:
+//! where tasks have ended already, new ones reuse their memory.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,13 +18,13 @@ use crate::workloads::prelude::*;
 #[derive(Args, Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Memory {
-    /// Tasks that wait at the end; there are a quarter of them, half, and three quarters before.
+    /// Waiting tasks at the end; there are a quarter of them, half, and three quarters before.
     #[arg(
         long, default_value_t = 8_000,
         value_parser = whole::<{ limits::MIN_RESIDENT }, { limits::MAX_CHILDREN }>
     )]
     pub(crate) tasks: u64,
-    /// Threads that run the tasks, where there is a choice.
+    /// Threads of the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) threads: u64,
 }
@@ -78,7 +78,7 @@ impl RuntimeWorkload for Memory {
             }
         }
         meter.end(&lap);
-        // What is given back to the system while tasks are made, such as the stack of a thread that has ended, was never theirs.
+        // Memory given back to the system while tasks are made, such as the stack of an ended thread, was never theirs.
         let of_task = points.iter().map(|points| slope(points).max(0.0));
         Ok(of_task.chain([meter.cpus()]).collect())
     }
@@ -88,20 +88,20 @@ impl RuntimeWorkload for Memory {
 async fn all_wait(count: u64, tally: &Tally) -> Result<(), Failure> {
     while tally.count() < count {
         tally.go_on()?;
-        // In this order: on a runtime without threads they run while this one has yielded.
+        // In this order: on a runtime without threads they run while this thread has yielded.
         yield_now().await;
         thread::sleep(LOOK);
     }
     Ok(())
 }
 
-/// Waits forever, and keeps its waker: a task that nothing could wake may be dropped.
+/// Waits forever, and keeps the waker: a task without any waker may be dropped.
 ///
-/// It is small, three words, so that the memory that a target adds to a task is visible.
+/// It is small, three words, so the memory a target adds to a task is visible.
 enum Waiting {
-    /// Not polled yet: its number, and the count of waiting tasks.
+    /// Not polled yet: the number, and the count of waiting tasks.
     Fresh(u32, &'static Tally),
-    /// Its waker.
+    /// The waker.
     Polled { _waker: Waker },
 }
 
@@ -118,7 +118,7 @@ impl Future for Waiting {
     }
 }
 
-/// The slope of the line that is closest to these points.
+/// The slope of the line closest to these points.
 fn slope(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
     let sum = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>();

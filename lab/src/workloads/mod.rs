@@ -1,6 +1,6 @@
-//! The workloads. Each is a file: its options, its limits, its metrics.
+//! The workloads. Each is a file: options, limits, metrics.
 //!
-//! To add one: its file, and a line in the table below.
+//! To add a workload: a file, and a line in the table below.
 
 pub(crate) mod bucket_brigade;
 pub(crate) mod burst;
@@ -29,10 +29,10 @@ pub(crate) mod wake;
 use crate::workloads::prelude::*;
 use clap::Subcommand;
 
-/// Makes the subcommands that measure of a table: the line that `list` shows, the name, and the options.
+/// Makes the measuring subcommands from a table: the line shown by `list`, the name, and the options.
 macro_rules! subcommands {
     ($($(#[$doc:meta])* $name:ident($options:ty),)+) => {
-        /// A subcommand that measures.
+        /// A measuring subcommand.
         #[derive(Clone, Debug, Subcommand)]
         pub(crate) enum Choice {
             $($(#[$doc])* $name($options),)+
@@ -52,9 +52,9 @@ macro_rules! subcommands {
 subcommands! {
     /// Tasks per second of a fully loaded pool.
     Throughput(throughput::Throughput),
-    /// Time from the start of a burst to its last task, with sleep between the bursts.
+    /// Time from the start of a burst to the last task, with sleep between the bursts.
     Latency(latency::Latency),
-    /// Time that a submission costs the thread that submits.
+    /// Time of a submission for the submitting thread.
     Submit(submit::Submit),
     /// Time for an idle pool to start one task.
     Wake(wake::Wake),
@@ -62,39 +62,39 @@ subcommands! {
     RampUp(ramp_up::RampUp),
     /// Time until all children of one task have run.
     FanOut(fan_out::FanOut),
-    /// Time of programs that fork and join.
+    /// Time of fork-join programs.
     ForkJoin(fork_join::ForkJoin),
     /// Time until another thread begins a fork whose sibling computes.
     Steal(steal::Steal),
     /// Time until a job from outside starts while chains of jobs keep all workers busy.
     Fairness(fairness::Fairness),
-    /// Time for an elastic pool to grow to its full size, and what is left of it later.
+    /// Time for an elastic pool to grow to its full size, and the threads left later.
     Elastic(elastic::Elastic),
-    /// Time that the operations of a queue take, without a pool around it.
+    /// Time of the operations of a queue, without a pool around it.
     Queue(queue::Queue),
     /// Time for a byte to go through a line of tasks, each of which passes it to the next.
     BucketBrigade(bucket_brigade::BucketBrigade),
     /// Time to make a task or a thread and to wait for its end.
     Creation(creation::Creation),
-    /// Resident memory of a task or a thread that waits.
+    /// Resident memory of a waiting task or thread.
     Memory(memory::Memory),
     /// Requests per second over TCP connections to itself.
     Echo(echo::Echo),
     /// How late timers and bytes on a socket are while jobs keep all workers busy.
     BusyIo(busy_io::BusyIo),
-    /// CPU time and lateness of timers that fire, and the price of those that are cancelled.
+    /// CPU time and lateness of fired timers, and the price of cancelled timers.
     Timers(timers::Timers),
     /// Time and CPU time of a message through a channel between busy tasks.
     Channels(channels::Channels),
     /// Requests per second and CPU time of a request to a server for HTTP/1 or RESP.
     Server(server::Server),
-    /// Time for values that come together to reach threads that wait for them.
+    /// Time for values sent together to reach waiting threads.
     Burst(burst::Burst),
     /// Time, CPU time, memory and context switches of commands of your own.
     Run(run::Options),
 }
 
-/// What most workloads use.
+/// Imports of most workloads.
 pub(crate) mod prelude {
     pub(crate) use std::sync::Arc;
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

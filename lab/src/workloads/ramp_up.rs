@@ -15,7 +15,7 @@ pub(crate) struct RampUp {
     /// Milliseconds for which each of them blocks: long enough for all to begin.
     #[arg(long, default_value_t = 30, value_parser = whole::<1, { limits::MAX_BLOCK_MS }>)]
     block_ms: u64,
-    /// Ramp-ups in a run, one after the other.
+    /// Ramp-ups in a run, in turn.
     #[arg(long, default_value_t = 40, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     shots: u64,
 }
@@ -23,7 +23,7 @@ pub(crate) struct RampUp {
 /// Sleep before each ramp-up: the pool is asleep for some milliseconds of it.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Jobs that block.
+/// Blocking jobs.
 struct Blocking {
     /// When the last job to begin has begun.
     latest: AtomicU64,
@@ -65,7 +65,7 @@ impl RampUp {
         self.jobs.unwrap_or(self.threads)
     }
 
-    /// Jobs of the one before those that count: one for each thread at least.
+    /// Jobs of the warm-up: at least one for each thread.
     fn warm_up(&self) -> u64 {
         self.jobs().max(self.threads)
     }
@@ -111,7 +111,7 @@ impl PoolWorkload for RampUp {
         let block = Duration::from_millis(self.block_ms);
         let shared = Shared::leak(bench, Blocking { latest: AtomicU64::new(0), block });
         let (outside, mut meter) = (pool.outside(), Meter::default());
-        // All threads exist after this one: each has had a job that blocks.
+        // All threads exist after this ramp-up: each has had a blocking job.
         shared.ramp_up(&outside, self.warm_up(), bench.fault)?;
         let mut times = Vec::with_capacity(self.shots as usize);
         for _ in 0..self.shots {

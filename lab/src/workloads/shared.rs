@@ -1,17 +1,17 @@
-//! What all jobs of a run share.
+//! The state shared by all jobs of a run.
 
 use crate::workloads::prelude::*;
 
-/// The state that all jobs of a run share; leaked, so that a job needs one word for it and no reference count, and may run late, when
+/// The state shared by all jobs of a run; leaked, so a job needs a single word for it and no reference count, and may run late, when
 /// the run has failed. It is some cache lines per run.
 pub(crate) struct Shared<T> {
     /// Counts the jobs.
     pub(crate) tally: &'static Tally,
     /// The origin of all times.
     pub(crate) epoch: Epoch,
-    /// Counts the ends of jobs that the thread which made this waits for.
+    /// Counts the ends of jobs; the thread that made this waits for them.
     pub(crate) latch: Latch,
-    /// What the jobs of one workload share besides.
+    /// The state shared by the jobs of a particular workload.
     pub(crate) own: T,
 }
 

@@ -1,6 +1,6 @@
 //! Measures how soon another thread begins a fork whose sibling computes.
 //!
-//! A fork has two closures, and which of them another thread may begin is the pool's choice: it is the one that begins last.
+//! A fork has two closures, and which of them another thread may begin is the pool's choice: the later start is measured.
 
 use std::thread::{self, ThreadId};
 
@@ -17,13 +17,13 @@ pub(crate) struct Steal {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<2, { limits::MAX_THREADS }>)]
     threads: u64,
-    /// Microseconds that each closure of a fork computes.
+    /// Microseconds of computing in each closure of a fork.
     #[arg(long, default_value_t = 2_000, value_parser = whole::<1, { limits::MAX_WORK_US }>)]
     sibling_us: u64,
-    /// Microseconds that the thread computes before it forks.
+    /// Microseconds of computing before a fork.
     #[arg(long, default_value_t = 1_000, value_parser = whole::<0, { limits::MAX_WORK_US }>)]
     before_us: u64,
-    /// Forks in a run, one after the other.
+    /// Forks in a run, in turn.
     #[arg(long, default_value_t = 300, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     shots: u64,
 }
@@ -43,7 +43,7 @@ impl Workload for Steal {
     };
 
     fn is_for(&self, target: &Entry) -> bool {
-        // That one has no other thread.
+        // The sequential target has no other thread.
         target.name != "sequential" && may_borrow(target) && !is_foreign(target)
     }
 

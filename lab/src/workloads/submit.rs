@@ -1,7 +1,7 @@
-//! rusty_pool's three tests of the time that a submission takes the submitting thread.
+//! rusty_pool's three tests of the time of a submission for the submitting thread.
 //!
-//! Its jobs sleep for a second, which is meant to be longer than the test. Here they wait for a gate
-//! for that long; it opens when the measurement is over, so that all jobs run and can be counted.
+//! The jobs there sleep for a second, which is meant to be longer than the test. Here they wait for
+//! a gate for as long; it opens when the measurement is over, so all jobs run and can be counted.
 
 use std::panic;
 use std::sync::{Barrier, Condvar, Mutex, PoisonError};
@@ -9,15 +9,15 @@ use std::sync::{Barrier, Condvar, Mutex, PoisonError};
 use crate::target::pool;
 use crate::workloads::prelude::*;
 
-/// How many threads submit, and what.
+/// The number of submitting threads, and the jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Pattern {
-    /// One thread submits jobs that sleep for longer than the test.
+    /// A single thread submits jobs that sleep for longer than the test.
     Sleepers,
     /// Eleven threads submit such jobs.
     Contended,
-    /// One thread submits jobs that do nothing.
+    /// A single thread submits empty jobs.
     Empty,
 }
 
@@ -25,7 +25,7 @@ pub(crate) enum Pattern {
 #[derive(Args, Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Submit {
-    /// How many threads submit, and what.
+    /// The number of submitting threads, and the jobs.
     #[arg(long, value_enum, default_value = "sleepers")]
     pub(crate) pattern: Pattern,
     /// Threads of the pool.
@@ -36,7 +36,7 @@ pub(crate) struct Submit {
     pub(crate) messages: u64,
 }
 
-/// Threads that submit beside the main one in [`Pattern::Contended`].
+/// Submitting threads beside the main thread in [`Pattern::Contended`].
 const FURTHER_PRODUCERS: u64 = 10;
 
 /// How long a job sleeps if the gate stays shut.
@@ -60,7 +60,7 @@ impl Workload for Submit {
     }
 
     fn further_threads(&self) -> usize {
-        // The thread that measures is the first of the producers.
+        // The measuring thread is the first of the producers.
         self.producers() as usize - 1
     }
 
@@ -108,7 +108,7 @@ impl PoolWorkload for Submit {
 }
 
 impl Submit {
-    /// Threads that submit.
+    /// Submitting threads.
     fn producers(&self) -> u64 {
         if self.pattern == Pattern::Contended { 1 + FURTHER_PRODUCERS } else { 1 }
     }
@@ -133,11 +133,11 @@ impl Submit {
     }
 }
 
-/// Something that all tasks sleep for, until it opens or the sleep is over.
+/// A gate for all tasks: they sleep until it opens or the sleep is over.
 struct Gate {
-    /// Permanently open; the fast path for the many jobs that run after that.
+    /// Permanently open; the fast path for the many jobs that run later.
     open: AtomicBool,
-    /// What the sleepers hold while they check.
+    /// The lock held by sleepers while they check.
     lock: Mutex<()>,
     /// Where they sleep.
     opened: Condvar,
@@ -158,7 +158,7 @@ impl Gate {
         drop(self.opened.wait_timeout_while(guard, SLEEP, |()| !self.open.load(Ordering::Relaxed)));
     }
 
-    /// Opens, and wakes all that sleep.
+    /// Opens, and wakes all sleepers.
     fn open(&self) {
         let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.open.store(true, Ordering::Relaxed);

@@ -14,19 +14,19 @@ pub(crate) struct Throughput {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) threads: u64,
-    /// Threads that submit from outside.
+    /// Submitting threads outside.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) producers: u64,
     /// Tasks each of them submits.
     #[arg(long, default_value_t = 100_000, value_parser = whole::<1, { limits::MAX_MESSAGES }>)]
     pub(crate) messages: u64,
-    /// Further tasks that follow each of those, one spawning the next.
+    /// Further tasks after each of these, each spawning the next.
     #[arg(long, default_value_t = 1, value_parser = whole::<0, { limits::MAX_AMPLIFICATION }>)]
     pub(crate) amplification: u64,
     /// Units of arithmetic each task does before it spawns the next, a nanosecond or two each.
     #[arg(long, default_value_t = 0, value_parser = whole::<0, { limits::MAX_UNITS }>)]
     pub(crate) pre: u64,
-    /// Units of arithmetic each task does after that.
+    /// Units of arithmetic each task does afterwards.
     #[arg(long, default_value_t = 0, value_parser = whole::<0, { limits::MAX_UNITS }>)]
     pub(crate) post: u64,
 }

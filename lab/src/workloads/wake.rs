@@ -1,4 +1,4 @@
-//! An idle pool and one task: the time until it runs, and what the submission cost.
+//! An idle pool and one task: the time until it runs, and the cost of the submission.
 
 use crate::workloads::prelude::*;
 use std::hint;
@@ -10,14 +10,14 @@ pub(crate) struct Wake {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) threads: u64,
-    /// Tasks in a run, one after the other.
+    /// Tasks in a run, in turn.
     #[arg(long, default_value_t = 300, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     pub(crate) shots: u64,
-    /// Tasks per second at fixed times: each time counts from when its task was due, and no task waits for the one before it.
-    /// Without it a task is submitted when the one before it has ended and the pool is asleep.
+    /// Tasks per second at fixed times: each time counts from when the task was due, and no task waits for the former.
+    /// Without it a task is submitted when the former has ended and the pool is asleep.
     #[arg(long, value_parser = whole::<1, { limits::MAX_RATE }>)]
     pub(crate) rate: Option<u64>,
-    /// What the thread that submits does until the task has started.
+    /// The action of the submitting thread until the task has started.
     #[arg(long, default_value = "sleep", conflicts_with = "rate")]
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) then: Then,
@@ -27,11 +27,11 @@ pub(crate) struct Wake {
     pub(crate) work_us: u64,
 }
 
-/// What the thread that submits does until the task has started.
+/// The action of the submitting thread until the task has started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Then {
-    /// It sleeps, and leaves its CPU to a woken thread that is there.
+    /// It sleeps, and leaves the CPU to a woken thread there.
     #[default]
     Sleep,
     /// It computes.
@@ -45,7 +45,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 /// Sleep before each shot: the pool is asleep for more than a millisecond of it.
 const PAUSE: Duration = Duration::from_micros(1_600);
-/// Sleep after a submission, so that looking for the task's end doesn't hold a CPU it needs.
+/// Sleep after a submission, so looking for the task's end doesn't hold a CPU it needs.
 const MEANWHILE: Duration = Duration::from_micros(400);
 
 /// The tasks of all shots.
@@ -125,7 +125,7 @@ impl PoolWorkload for Wake {
             }
             bench.tally.go_on()?;
         }
-        // A thread that sees a task counted also sees when it started.
+        // A thread that sees a task counted also sees the start time.
         bench.tally.wait_for(self.shots)?;
         let started = shared.own.started.iter().map(|started| started.load(Ordering::Relaxed));
         let times =

@@ -1,7 +1,7 @@
 //! Code that must not compile: sending values that are not `Send`.
 //!
-//! Only examples, run as documentation tests. Each failing one is next to one that differs from it in one name and compiles,
-//! so that it fails for the intended reason.
+//! Only examples, run as documentation tests. Each failing example stands next to a compiling example that differs from it
+//! in a name, so it fails for the intended reason.
 
 /// Both ends are `Send` if the values are.
 ///

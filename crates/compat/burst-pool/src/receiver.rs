@@ -18,7 +18,7 @@ impl<T> Receiver<T> {
     /// The receiver counts as ready for a value only during this call.
     ///
     /// # Errors
-    /// [`RecvError::Orphaned`], if the sender has been dropped. A value that it had enqueued before is returned first, whether
+    /// [`RecvError::Orphaned`], if the sender has been dropped. A value enqueued before is returned first, whether
     /// or not `wake_all` was called.
     ///
     /// ```

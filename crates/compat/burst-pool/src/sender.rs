@@ -6,9 +6,9 @@ use brigade_burst::{Busy, Delivery, Turns};
 
 use crate::receiver::Receiver;
 
-/// Hands values to receivers that are ready for one, or returns them.
+/// Hands values to ready receivers, or returns them.
 ///
-/// Dropping it delivers what was enqueued, also without [`wake_all`](Self::wake_all); then every receiver returns
+/// Dropping it delivers enqueued values, also without [`wake_all`](Self::wake_all); then every receiver returns
 /// [`RecvError::Orphaned`](crate::RecvError::Orphaned).
 pub struct Sender<T>(brigade_burst::Sender<Box<T>>);
 
@@ -42,9 +42,9 @@ impl<T> Sender<T> {
         Receiver::new(self.0.new_receiver())
     }
 
-    /// Wakes the receivers for which values have been enqueued; no other one wakes.
+    /// Wakes the receivers for which values have been enqueued; no other receiver wakes.
     ///
-    /// Never blocks. Makes one system call for each 32 receivers of which one with a value is asleep, and none otherwise.
+    /// Never blocks. Makes a system call for each 32 receivers if a receiver with a value is asleep among them, and none otherwise.
     ///
     /// ```
     /// burst_pool::Sender::<u32>::new().wake_all(); // Without a receiver it does nothing.
@@ -56,7 +56,7 @@ impl<T> Sender<T> {
 }
 
 impl<T: Send> Sender<T> {
-    /// Enqueues a value for a receiver that is ready, the next one in turn, or returns it if none is.
+    /// Enqueues a value for a receiver that is ready, the next in turn, or returns it if none is.
     ///
     /// A receiver is ready during [`recv`](Receiver::recv), until a value has been enqueued for it. It returns with the value
     /// after the next [`wake_all`](Self::wake_all). Never blocks and makes no system call.
@@ -75,7 +75,7 @@ impl<T: Send> Sender<T> {
         self.0.dispatch(x).err().map(Busy::into_inner)
     }
 
-    /// Does the same as [`enqueue`](Self::enqueue): its name in earlier versions of burst-pool.
+    /// Does the same as [`enqueue`](Self::enqueue): the name in earlier versions of burst-pool.
     #[inline]
     pub fn send(&mut self, x: Box<T>) -> Option<Box<T>> {
         self.enqueue(x)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Creates the two ends of a channel: the first sends `Left` and receives `Right`, the second the reverse.
 ///
-/// Sending never waits. What one end has sent arrives at the other in that order.
+/// Sending never waits. Values arrive at the other end in the order of sending.
 ///
 /// ```
 /// use executors::bichannel::bichannel;
@@ -30,7 +30,7 @@ pub fn bichannel<Left, Right>() -> (Endpoint<Right, Left>, Endpoint<Left, Right>
     )
 }
 
-/// One end of a channel: it receives `In` and sends `Out`.
+/// An end of a channel: it receives `In` and sends `Out`.
 pub struct Endpoint<In, Out> {
     sender: Sender<Out>,
     receiver: Receiver<In>,
@@ -48,7 +48,7 @@ impl<In, Out> Endpoint<In, Out> {
     /// Receives a value if one has arrived; never waits.
     ///
     /// # Errors
-    /// If none has, or none can any more as the other end has been dropped.
+    /// If no value is there, or none can arrive any more as the other end has been dropped.
     pub fn try_recv(&self) -> Result<In, TryRecvError> {
         self.receiver.try_recv()
     }
@@ -64,17 +64,17 @@ impl<In, Out> Endpoint<In, Out> {
     /// Receives a value, and waits for it for at most `timeout`.
     ///
     /// # Errors
-    /// If none has arrived in that time, or none can any more as the other end has been dropped.
+    /// If no value has arrived in the time, or none can arrive any more as the other end has been dropped.
     pub fn recv_timeout(&self, timeout: Duration) -> Result<In, RecvTimeoutError> {
         self.receiver.recv_timeout(timeout)
     }
 
-    /// Returns an iterator over what arrives. It waits for each value, and ends when the other end has been dropped.
+    /// Returns an iterator over arriving values. It waits for each value, and ends when the other end has been dropped.
     pub fn iter(&self) -> Iter<'_, In> {
         self.receiver.iter()
     }
 
-    /// Returns an iterator over what has arrived. It never waits.
+    /// Returns an iterator over the values received so far. It never waits.
     pub fn try_iter(&self) -> TryIter<'_, In> {
         self.receiver.try_iter()
     }

@@ -1,6 +1,6 @@
 //! The traits of executors.
 
-/// Runs jobs that are boxed: what is left of an [`Executor`] behind `&dyn CanExecute`.
+/// Runs boxed jobs: the part of an [`Executor`] that works behind `&dyn CanExecute`.
 pub trait CanExecute {
     /// Runs a job on the executor; see [`Executor::execute`].
     ///
@@ -15,7 +15,7 @@ pub trait CanExecute {
     fn execute_job(&self, job: Box<dyn FnOnce() + Send + 'static>);
 }
 
-/// Runs jobs. Its clones are the same executor.
+/// Runs jobs. Clones are the same executor.
 pub trait Executor: CanExecute + Clone + Send {
     /// Runs a job on the executor, once. After a shutdown the job is dropped, and the log has a warning.
     ///
@@ -35,9 +35,9 @@ pub trait Executor: CanExecute + Clone + Send {
         self.execute_job(Box::new(job));
     }
 
-    /// Shuts the executor down, without a wait. May be called from one of its jobs.
+    /// Shuts the executor down, without a wait. May be called from a job of the executor.
     ///
-    /// Jobs that were submitted before still run.
+    /// Jobs submitted before still run.
     ///
     /// ```
     /// # #[cfg(feature = "cb-channel-exec")] {
@@ -55,11 +55,11 @@ pub trait Executor: CanExecute + Clone + Send {
     /// ```
     fn shutdown_async(&self);
 
-    /// Shuts the executor down, and waits until its jobs and its threads have ended.
+    /// Shuts the executor down, and waits until the jobs and the threads have ended.
     ///
     /// # Errors
-    /// If it has been shut down before, if its jobs have not ended in the time that the executor allows, and in one of its own
-    /// jobs, which would wait for itself.
+    /// If it has been shut down before, if the jobs have not ended in the time allowed by the executor, and in a job of the
+    /// executor, which would wait for itself.
     ///
     /// # Examples
     /// ```
@@ -85,12 +85,12 @@ pub trait Executor: CanExecute + Clone + Send {
     /// As for [`shutdown`](Self::shutdown).
     fn shutdown_borrowed(&self) -> Result<(), String>;
 
-    /// Describes the metrics of the executor to the recorder that the program has installed.
+    /// Describes the metrics of the executor to the program's recorder.
     #[cfg(feature = "produce-metrics")]
     fn register_metrics(&self);
 }
 
-/// Tells the log of a job that is dropped.
+/// Tells the log of a dropped job.
 #[cold]
 pub(crate) fn ignored() {
     log::warn!("a job is ignored, as its executor has been shut down");

@@ -1,6 +1,6 @@
-//! A pool of threads with one queue: jobs start in the order of their submission.
+//! A pool of threads with a single queue: jobs start in the order of their submission.
 //!
-//! A panic ends the job, and its thread continues. Dropping the last clone waits until all jobs have run, for five seconds at
+//! A panic ends the job, and the thread continues. Dropping the last clone waits until all jobs have run, for five seconds at
 //! most.
 //!
 //! ```
@@ -25,7 +25,7 @@ use crate::pins::Pins;
 use crate::shared::futures::futures_executor;
 use crate::shared::{PATIENCE, Shared, configure, executor};
 
-/// A pool of threads with one queue, shared by its clones.
+/// A pool of threads with a single queue, shared by the clones.
 ///
 /// See the [module](self).
 #[derive(Clone)]
@@ -36,7 +36,7 @@ pub struct ThreadPool {
 impl ThreadPool {
     /// Creates a pool of `threads` threads; more than 4096 are 4096.
     ///
-    /// With the feature `thread-pinning` each is pinned to a core of its own. If there are more threads than cores, the rest
+    /// With the feature `thread-pinning` each is pinned to a separate core. If there are more threads than cores, the rest
     /// floats.
     ///
     /// # Panics
@@ -53,12 +53,12 @@ impl ThreadPool {
         Self::start(threads, Pins::all())
     }
 
-    /// Creates a pool with one thread pinned to each of these cores, and `floating` threads that are not pinned.
+    /// Creates a pool with a thread pinned to each of these cores, and `floating` unpinned threads.
     ///
     /// A thread that can't be pinned to its core floats as well, and the log has a warning.
     ///
     /// # Panics
-    /// If there is to be no thread, or one can't be started.
+    /// If there is to be no thread, or a thread can't be started.
     ///
     /// # Examples
     /// ```
@@ -94,7 +94,7 @@ impl Default for ThreadPool {
 
 executor!(
     [] ThreadPool,
-    /// Waits for five seconds at most. Jobs that have not ended by then run on.
+    /// Waits for five seconds at most. Jobs unfinished by then run on.
     waits: Some(PATIENCE)
 );
 futures_executor!([] ThreadPool);

@@ -1,10 +1,10 @@
-//! A pool of threads with a queue each: a job of the pool submits to its own thread's queue, and idle threads steal.
+//! A pool of threads with a queue each: a job of the pool submits to the queue of its thread, and idle threads steal.
 //!
-//! A panic ends the job, and its thread continues. What was submitted before the last clone is dropped still runs, in the
+//! A panic ends the job, and the thread continues. Jobs submitted before the drop of the last clone still run, in the
 //! background.
 //!
-//! A worker with jobs of its own looks for those from outside after 100 of these, and after about 100 µs in any case. With
-//! `ws-no-park` a worker without a job does not sleep.
+//! A worker with jobs in its queue looks for jobs from outside after 100 of these, and after about 100 µs in any case.
+//! With `ws-no-park` a worker without a job does not sleep.
 //!
 //! ```
 //! use executors::*;
@@ -33,7 +33,7 @@ use crate::pins::Pins;
 use crate::shared::futures::futures_executor;
 use crate::shared::{PATIENCE, Shared, configure, executor};
 
-/// What a worker without a job does.
+/// The behaviour of a worker without a job.
 const IDLE: Idle = if cfg!(feature = "ws-no-park") { Idle::Spin } else { Idle::Park };
 
 thread_local! {
@@ -112,7 +112,7 @@ where
     }
 }
 
-/// A pool of threads with a queue each, shared by its clones.
+/// A pool of threads with a queue each, shared by the clones.
 ///
 /// The parker says how many threads it may have. It is not used otherwise: threads sleep as those of every pool of brigade.
 ///
@@ -122,7 +122,7 @@ pub struct ThreadPool<P>
 where
     P: Parker + Clone + 'static,
 {
-    /// With the parker, which is shared from now on as far as its user can tell.
+    /// With the parker, which is shared from now on as far as the user can tell.
     shared: Arc<Shared<P>>,
 }
 
@@ -132,7 +132,7 @@ where
 {
     /// Creates a pool of `threads` threads; more than 4096 are 4096.
     ///
-    /// With the feature `thread-pinning` each is pinned to a core of its own. If there are more threads than cores, the rest
+    /// With the feature `thread-pinning` each is pinned to a separate core. If there are more threads than cores, the rest
     /// floats.
     ///
     /// # Panics
@@ -150,12 +150,12 @@ where
         Self::start(threads, parker, Pins::all(), Victims::Random)
     }
 
-    /// Creates a pool with one thread pinned to each of these cores, and `floating` threads that are not pinned.
+    /// Creates a pool with a thread pinned to each of these cores, and `floating` unpinned threads.
     ///
     /// A thread that can't be pinned to its core floats as well, and the log has a warning.
     ///
     /// # Panics
-    /// If there are no threads or more than the parker allows, or one can't be started.
+    /// If there are no threads or more than the parker allows, or a thread can't be started.
     ///
     /// # Examples
     /// ```
@@ -171,8 +171,8 @@ where
         Self::start(cores.len() + floating, parker, Pins::to(cores), Victims::Random)
     }
 
-    /// Does the same as [`with_affinity`](Self::with_affinity), and a thread without a job looks first into the queues of threads
-    /// that are not pinned, and then into those of others in the order of the distance of their cores from its own.
+    /// Like [`with_affinity`](Self::with_affinity), but a thread without a job looks first into the queues of unpinned threads,
+    /// and then into the queues of others in the order of the distance of their cores.
     ///
     /// # Panics
     /// As for [`with_affinity`](Self::with_affinity), and if a core is not in the matrix.
@@ -230,7 +230,7 @@ impl Default for ThreadPool<DynParker> {
 
 executor!(
     [<P: Parker + Clone + 'static>] ThreadPool<P>,
-    /// Waits for five seconds at most. Jobs that have not ended by then run on.
+    /// Waits for five seconds at most. Jobs unfinished by then run on.
     waits: Some(PATIENCE)
 );
 futures_executor!([<P: Parker + Clone + 'static>] ThreadPool<P>);

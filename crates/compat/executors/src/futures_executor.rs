@@ -1,10 +1,10 @@
-//! The trait of executors that run futures.
+//! The trait of executors of futures.
 
 use std::future::Future;
 
 use crate::common::Executor;
 
-/// The handle of a spawned future: a future with its output.
+/// The handle of a spawned future: a future of the output.
 ///
 /// Dropping it cancels the spawned future; [`detach`](async_task::Task::detach) lets it run on. Awaiting it panics if the future
 /// has panicked, or has been cancelled.
@@ -12,7 +12,7 @@ pub type JoinHandle<R> = async_task::Task<R>;
 
 /// Runs futures. A future occupies no thread while it waits.
 pub trait FuturesExecutor: Executor + Sync + 'static {
-    /// Runs a future on the executor, and returns a handle for its output.
+    /// Runs a future on the executor, and returns a handle for the output.
     ///
     /// The future holds a clone of the executor: as long as it has not ended, dropping all others does not end the threads. After a
     /// shutdown it is cancelled.

@@ -3,12 +3,12 @@
 //! A program takes it by `[patch.crates-io]`, or under another name by `package = "executors"` and a path, and compiles
 //! unchanged. The README has the differences.
 //!
-//! Every executor is an [`Executor`], and those that run futures a [`FuturesExecutor`]. Its clones are the same executor.
+//! Every executor is an [`Executor`], and executors of futures are a [`FuturesExecutor`]. Clones are the same executor.
 //!
 //! | module | runs jobs |
 //! |---|---|
-//! | [`crossbeam_workstealing_pool`] | on threads with a queue each, from which idle ones steal |
-//! | [`crossbeam_channel_pool`] | on threads with one queue, in the order of submission |
+//! | [`crossbeam_workstealing_pool`] | on threads with a queue each, from which idle threads steal |
+//! | [`crossbeam_channel_pool`] | on threads with a single queue, in the order of submission |
 //! | [`threadpool_executor`] | the same, without futures |
 //! | [`run_now`] | at once, on the calling thread |
 //!
@@ -33,13 +33,13 @@
 //!
 //! - `workstealing-exec`, `cb-channel-exec`, `threadpool-exec` (default): the modules above.
 //! - `defaults` (default): `Default` for the executors, with as many threads as the process may run at once.
-//! - `ws-timed-fairness` (default): has no effect: a work-stealing worker with jobs of its own always looks for those from outside
-//!   after about 100 µs.
+//! - `ws-timed-fairness` (default): has no effect: a work-stealing worker with jobs in its queue always looks for jobs from
+//!   outside after about 100 µs.
 //! - `ws-no-park`: work-stealing workers never sleep. The lowest latency, at the cost of a whole core for each.
 //! - `thread-pinning`: each thread of a pool is pinned to a core as long as there are any; `with_affinity` names the cores.
 //! - `numa-aware`: `with_numa_affinity` and `numa_utils`: distances between cores.
-//! - `produce-metrics`: `executors.jobs_executed` and `executors.jobs_queued` for the recorder that the program has installed by
-//!   the crate `metrics`. Each job then looks for its counters, which takes longer than to run a short one.
+//! - `produce-metrics`: `executors.jobs_executed` and `executors.jobs_queued` for the recorder installed by the program with the
+//!   crate `metrics`. Each job then looks up its counters, which takes longer than to run a short job.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(all(

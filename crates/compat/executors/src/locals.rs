@@ -1,4 +1,4 @@
-//! Jobs for the executor that the calling job runs on.
+//! Jobs for the executor of the calling job.
 
 use brigade_executor::{ExecutorExt, Inline};
 
@@ -7,7 +7,7 @@ use crate::run_now;
 /// Runs a job on the executor whose job the calling thread runs; returns it on any other thread.
 ///
 /// On a worker of the work-stealing pool it goes to the worker's own queue. In a job of the [`run_now`] executor it runs at
-/// once, or, in a job that was submitted so itself, after that one: jobs that submit one another don't fill the stack.
+/// once, or, in a job that was submitted so itself, after the outer job: nested submissions don't fill the stack.
 ///
 /// # Errors
 /// Returns the job if the calling thread runs none of an executor.

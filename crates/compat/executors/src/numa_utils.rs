@@ -14,7 +14,7 @@ use core_affinity::CoreId;
 /// ```
 #[derive(Debug, PartialEq)]
 pub struct ProcessingUnitDistance {
-    /// A row for each core, by its id, with the distance to each core.
+    /// A row for each core, by id, with the distance to each core.
     rows: Box<[Box<[i32]>]>,
 }
 
@@ -57,7 +57,7 @@ impl ProcessingUnitDistance {
         Self { rows: (0..size).map(row).collect() }
     }
 
-    /// Returns the distance from one core to another.
+    /// Returns the distance from a core to another.
     ///
     /// # Panics
     /// If there is no such core in the matrix.
@@ -66,8 +66,8 @@ impl ProcessingUnitDistance {
         self.rows[pu1.id][pu2.id]
     }
 
-    /// The distances between the threads of a pool, a row for each: those on these cores, and then those that float. A thread that
-    /// floats is nearer than any other, and as far from one as from another.
+    /// The distances between the threads of a pool, a row for each: the threads on these cores, and then the floating threads. A
+    /// floating thread is nearer than any pinned thread, and equally far from all.
     ///
     /// # Panics
     /// If a core is not in the matrix.

@@ -1,4 +1,4 @@
-//! An executor without threads: it runs each job at once, on the thread that submits it.
+//! An executor without threads: it runs each job at once, on the submitting thread.
 //!
 //! For code that takes an [`Executor`] from a caller who has nothing to run at the same time.
 //!
@@ -20,8 +20,8 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 use crate::common::{CanExecute, Executor, ignored};
 use crate::metered::Meter;
 
-/// Runs each job before [`execute`](Executor::execute) returns, a job inside a job as well. A panic of the job is one of
-/// `execute`.
+/// Runs each job before [`execute`](Executor::execute) returns, a job inside a job as well. A panic of the job is a
+/// panic of `execute`.
 ///
 /// See the [module](self).
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub(crate) fn is_inside() -> bool {
 
 /// Runs a job as such an executor does.
 pub(crate) fn run(job: impl FnOnce()) {
-    /// Restores what it was, after a panic as well.
+    /// Restores the former value, after a panic as well.
     struct Restore(bool);
 
     impl Drop for Restore {

@@ -1,6 +1,6 @@
-//! A pool of threads as those of the crate threadpool: one queue, and nothing waits when it is dropped.
+//! A pool of threads as in the crate threadpool: a single queue, and nothing waits when it is dropped.
 //!
-//! A panic ends the job, and its thread continues. What was submitted before the last clone is dropped still runs, in the
+//! A panic ends the job, and the thread continues. Jobs submitted before the drop of the last clone still run, in the
 //! background.
 //!
 //! ```
@@ -23,7 +23,7 @@ use brigade::{NewThread, Queueing, Shutdown};
 use crate::metered::Meter;
 use crate::shared::{Shared, configure, executor};
 
-/// A pool of threads with one queue, shared by its clones.
+/// A pool of threads with a single queue, shared by the clones.
 ///
 /// See the [module](self).
 #[derive(Clone)]

@@ -9,7 +9,7 @@ use brigade_sync::unmodelled::AtomicU64;
 
 use crate::pool::ThreadPool;
 
-/// The largest size that a pool may be given: what half the bits of a `usize` can count. A pool has at most 4096 threads.
+/// The largest size of a pool: the largest number in half the bits of a `usize`. A pool has at most 4096 threads.
 pub const MAX_SIZE: usize = (1 << (usize::BITS / 2)) - 1;
 
 /// How long a thread beyond the core size stays idle by default.
@@ -34,8 +34,8 @@ impl ThreadPool {
         Self::new_named(name, core_size, max_size, keep_alive)
     }
 
-    /// Creates a pool without threads. Each submission starts one until there are `core_size`, and from then on one if none is
-    /// idle, up to `max_size`. A thread beyond the core size that has been idle for `keep_alive` ends.
+    /// Creates a pool without threads. Each submission starts a thread until there are `core_size`, and from then on if none
+    /// is idle, up to `max_size`. A thread beyond the core size that has been idle for `keep_alive` ends.
     ///
     /// # Panics
     /// If `max_size` is 0, less than `core_size`, or more than [`MAX_SIZE`].
@@ -99,7 +99,7 @@ impl Builder {
         Self::default()
     }
 
-    /// Sets the name of the pool, with which those of its threads begin. Default: `rusty_pool_1`, `rusty_pool_2` and so on.
+    /// Sets the name of the pool, with which the names of the threads begin. Default: `rusty_pool_1`, `rusty_pool_2` and so on.
     ///
     /// ```
     /// let pool = rusty_pool::Builder::new().name("mine".into()).build();
@@ -175,7 +175,7 @@ impl Builder {
     }
 }
 
-/// Makes a pool that is not waited for when it is dropped.
+/// Makes a pool whose drop does not wait.
 fn start(name: String, core: usize, max: usize, keep_alive: Duration) -> io::Result<Pool> {
     let threads = AtomicU64::new(1);
     let spawner = move |thread: NewThread| {
@@ -188,8 +188,8 @@ fn start(name: String, core: usize, max: usize, keep_alive: Duration) -> io::Res
         .keep_alive(keep_alive)
         // A task that waits occupies its thread: there are never more than the maximum.
         .spare_threads(0)
-        // As the original's channel: tasks start in the order of their submission. Programs rely on that: if as many tasks as there are
-        // threads wait for each other, a later one that is started before the last of them blocks them all.
+        // As the original's channel: tasks start in the order of their submission. Programs rely on it: if as many tasks as there are
+        // threads wait for each other, a later task that is started before the last of them blocks them all.
         .queueing(Queueing::Shared)
         .spawner(spawner)
         // Spawned futures that wait still run once they are woken.

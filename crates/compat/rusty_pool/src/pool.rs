@@ -1,4 +1,4 @@
-//! The pool, shared by its clones.
+//! The pool, shared by the clones.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ type Job = Box<dyn FnOnce() + Send + 'static>;
 
 /// A pool of threads that grows and shrinks, for closures and futures.
 ///
-/// Its clones are the same pool. Dropping the last one does not wait: what was submitted still runs, in the background, and then
+/// Clones are the same pool. Dropping the last clone does not wait: submitted tasks still run, in the background, and then
 /// the threads end.
 ///
 /// A submission starts a thread until the core size is reached. From then on it starts one if none is idle, up to the maximum.
@@ -38,7 +38,7 @@ pub struct ThreadPool {
     shared: Arc<Shared>,
 }
 
-/// What the clones of a pool share.
+/// The state shared by the clones of a pool.
 struct Shared {
     pool: Pool,
     name: String,
@@ -71,7 +71,7 @@ impl ThreadPool {
     /// ```
     pub fn get_idle_worker_count(&self) -> usize {
         let metrics = self.shared.pool.metrics();
-        // A thread that is about to take a queued task, as it has been started for that, does not wait for one.
+        // A thread that is about to take a queued task, as it has been started for it, does not wait for a task.
         let queued = usize::try_from(metrics.queued).unwrap_or(usize::MAX);
         metrics.threads.saturating_sub(metrics.busy_threads).saturating_sub(queued)
     }
@@ -147,8 +147,8 @@ impl ThreadPool {
         Ok(JoinHandle { receiver })
     }
 
-    /// Runs a future to its end on one thread of the pool, which waits while the future does, and returns a handle for its
-    /// output.
+    /// Runs a future on a thread of the pool until it is ready, and returns a handle for the output. The thread waits
+    /// while the future does.
     ///
     /// # Panics
     /// If the future is not accepted.
@@ -355,7 +355,7 @@ impl ThreadPool {
         self.join_timeout(timeout);
     }
 
-    /// Returns the name of the pool, with which those of its threads begin.
+    /// Returns the name of the pool, with which the names of the threads begin.
     ///
     /// ```
     /// use std::time::Duration;
@@ -369,7 +369,7 @@ impl ThreadPool {
     /// Starts the threads of the core size that are not running yet.
     ///
     /// # Panics
-    /// If the operating system does not start one.
+    /// If the operating system does not start a thread.
     ///
     /// # Examples
     /// ```
@@ -384,7 +384,7 @@ impl ThreadPool {
         }
     }
 
-    /// Whether the calling thread is one of the pool's.
+    /// Whether the calling thread is the pool's.
     fn is_current(&self) -> bool {
         Handle::current() == Some(self.shared.pool.handle())
     }

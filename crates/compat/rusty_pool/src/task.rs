@@ -1,4 +1,4 @@
-//! What a pool runs.
+//! The tasks of a pool.
 
 /// Work with a result, such as a closure.
 ///
@@ -19,10 +19,10 @@
 /// assert_eq!(ThreadPool::default().evaluate(Answer).await_complete(), 42);
 /// ```
 pub trait Task<R: Send>: Send {
-    /// Does the work, and returns its result. It is what a pool calls.
+    /// Does the work, and returns the result. A pool calls this.
     fn run(self) -> R;
 
-    /// Returns the work as a closure in a box, if it can be had as one.
+    /// Returns the work as a closure in a box, if possible.
     fn into_fn(self) -> Option<Box<dyn FnOnce() -> R + Send + 'static>>;
 
     /// Whether [`into_fn`](Self::into_fn) returns a closure.

@@ -1,6 +1,6 @@
-//! Code that must not compile: sharing an owner, or a second one.
+//! Code that must not compile: sharing an owner, or a second owner.
 //!
-//! Each failing example is next to one that differs from it in one name and compiles.
+//! Each failing example stands next to a compiling example that differs from it in a name.
 
 /// ```
 /// fn is_send<Q: Send>() {}

@@ -1,12 +1,12 @@
-//! Items that the owner has claimed.
+//! Items claimed by the owner.
 
 use core::iter::FusedIterator;
 
 use brigade_queue::Order;
 
-/// An iterator over the items that a worker's `drain` claimed, the oldest first.
+/// An iterator over the items claimed by a worker's `drain`, the oldest first.
 ///
-/// Dropping it drops the items that it has not yielded. Until then, or until it has ended, thieves get
+/// Dropping it drops the unyielded items. Until then, or until it has ended, thieves get
 /// [`Busy`](crate::StealError::Busy).
 #[derive(Debug)]
 pub struct Drain<'a, T, O: Order>(pub(crate) brigade_queue::Drain<'a, T, O>);

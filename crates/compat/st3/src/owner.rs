@@ -9,13 +9,13 @@ use crate::thief::Stealer;
 
 /// The owner's end of a ring: pushes and pops.
 ///
-/// Not `Sync` and not `Clone`: there is one owner. Items that are queued when it is dropped are left to the stealers, and
-/// dropped with the last of them.
+/// Not `Sync` and not `Clone`: there is a single owner. Items still queued when it is dropped are left to the stealers,
+/// and dropped with the last of them.
 #[derive(Debug)]
 pub struct Worker<T, O: Order>(pub(crate) brigade_queue::Worker<T, O>);
 
 impl<T, O: Order> Worker<T, O> {
-    /// Creates a ring for `min_capacity` items, rounded up to a power of two, at least one.
+    /// Creates a ring for `min_capacity` items, rounded up to a power of two, at least 1.
     ///
     /// # Panics
     /// If `min_capacity` is over 2³¹, or there is not enough memory.
@@ -52,13 +52,13 @@ impl<T, O: Order> Worker<T, O> {
     /// Queues an item.
     ///
     /// # Errors
-    /// The item, if the ring is full. Items that a thief or a drain has claimed still take slots.
+    /// The item, if the ring is full. Items claimed by a thief or a drain still take slots.
     #[inline(always)]
     pub fn push(&self, item: T) -> Result<(), T> {
         self.0.push(item)
     }
 
-    /// Queues the items of an iterator, one by one, so that the iterator may use this queue.
+    /// Queues the items of an iterator, singly, so the iterator may use this queue.
     ///
     /// Takes no more items from the iterator than fit at the beginning; the rest is dropped with it.
     #[inline]
@@ -76,7 +76,7 @@ impl<T, O: Order> Worker<T, O> {
     ///
     /// `count_fn` gets the number of items and returns how many to take. It is called at most once, before anything is
     /// claimed, and may use this queue. Until the iterator has ended or is dropped, thieves get [`StealError::Busy`]; if it is
-    /// forgotten, that remains so, and the items that it had not yielded leak.
+    /// forgotten, this remains so, and the unyielded items leak.
     ///
     /// # Errors
     /// [`StealError::Empty`] if the ring is empty or `count_fn` returns 0, [`StealError::Busy`] if a thief holds a claim.

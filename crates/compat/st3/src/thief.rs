@@ -15,7 +15,7 @@ impl<T, O: Order> Clone for Stealer<T, O> {
 }
 
 impl<T, O: Order> PartialEq for Stealer<T, O> {
-    /// Returns whether both steal from one ring.
+    /// Returns whether both steal from the same ring.
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
     }

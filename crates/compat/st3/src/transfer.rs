@@ -1,4 +1,4 @@
-//! Steals, which move items from one ring to another.
+//! Steals, from ring to ring.
 
 use brigade_queue::Order;
 
@@ -25,10 +25,10 @@ impl<T, O: Order> Stealer<T, O> {
 
     /// Takes the oldest items: returns the newest of them and moves the others to `dest`, in order.
     ///
-    /// The returned count is that of the moved items, without the returned one. Otherwise as [`steal`](Self::steal).
+    /// The returned count is of the moved items, without the returned item. Otherwise as [`steal`](Self::steal).
     ///
     /// # Errors
-    /// As for [`steal`](Self::steal), except that a full destination is no error: one item can be returned.
+    /// As for [`steal`](Self::steal), except that a full destination is no error: an item can be returned.
     #[inline]
     pub fn steal_and_pop<C>(
         &self,

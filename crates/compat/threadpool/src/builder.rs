@@ -100,7 +100,7 @@ impl Builder {
         self
     }
 
-    /// Sets the name that each thread has. Default: none.
+    /// Sets the name of each thread. Default: none.
     ///
     /// ```
     /// let pool = threadpool::Builder::new().thread_name("worker".into()).build();
@@ -113,7 +113,7 @@ impl Builder {
         self
     }
 
-    /// Sets the stack size of each thread, in bytes. Default: that of the standard library.
+    /// Sets the stack size of each thread, in bytes. Default: the standard library's.
     ///
     /// ```
     /// let pool = threadpool::Builder::new().num_threads(1).thread_stack_size(16 << 20).build();
@@ -147,15 +147,15 @@ impl Builder {
     }
 }
 
-/// Starts a pool that is not waited for when it is dropped.
+/// Starts a pool whose drop does not wait.
 fn start(threads: usize, name: Option<String>, stack_size: Option<usize>) -> io::Result<Pool> {
     let builder = Pool::builder()
         .threads(threads.min(Threads::MAX))
         .prestart(usize::MAX)
-        // A job that waits occupies its thread: there are never more than were asked for.
+        // A job that waits occupies its thread: there are never more threads than were asked for.
         .spare_threads(0)
-        // As the original's channel: jobs start in the order of their submission. Programs rely on that: if as many jobs as there are
-        // threads wait for each other, a later one that is started before the last of them blocks them all.
+        // As the original's channel: jobs start in the order of their submission. Programs rely on it: if as many jobs as there are
+        // threads wait for each other, a later job that is started before the last of them blocks them all.
         .queueing(Queueing::Shared)
         .on_drop(Shutdown::Drain.timeout(Duration::ZERO));
     let builder = match stack_size {

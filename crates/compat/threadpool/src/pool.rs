@@ -1,4 +1,4 @@
-//! The pool, shared by its clones.
+//! The pool, shared by the clones.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use brigade::{Handle, Pool, Threads};
 
 /// A pool of threads that runs closures in the order of their submission.
 ///
-/// Its clones are the same pool, and compare equal. Dropping the last one does not wait: what was submitted still runs, in the
+/// Clones are the same pool, and compare equal. Dropping the last clone does not wait: submitted jobs still run, in the
 /// background, and then the threads end.
 ///
 /// ```
@@ -22,7 +22,7 @@ pub struct ThreadPool {
     shared: Arc<Shared>,
 }
 
-/// What the clones of a pool share.
+/// The state shared by the clones of a pool.
 struct Shared {
     pool: Pool,
     /// The name of each thread.
@@ -115,7 +115,7 @@ impl ThreadPool {
         self.set_num_threads(num_threads);
     }
 
-    /// Changes how many threads the pool has. More start at once. Surplus ones end, but a job that runs is not interrupted.
+    /// Changes how many threads the pool has. More start at once. Surplus threads end, but a running job is not interrupted.
     ///
     /// # Panics
     /// If `num_threads` is 0.

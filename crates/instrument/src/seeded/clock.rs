@@ -1,9 +1,9 @@
 //! The time of a run.
 //!
-//! It passes by a microsecond at each look, so that a loop that waits for a time ends. A thread of its own, the clock, leaps to the next
-//! deadline and ends the waits that are over then. It runs if no other thread can, and at random otherwise: a timeout may win against
-//! the event that would end the wait, wherever that is. But to a [far](FAR) deadline it leaps only if no other thread can go on. While there is no deadline, the clock is blocked; so if all other threads are, too, that is a
-//! deadlock, and shuttle says so.
+//! It passes by a microsecond at each look, so a loop that waits for a time ends. A separate thread, the clock, leaps to the next
+//! deadline and ends the waits that are over by then. It runs if no other thread can, and at random otherwise: a timeout may win against
+//! the event that would end the wait, at any place. But to a [far](FAR) deadline it leaps only if no other thread can go on. While there
+//! is no deadline, the clock is blocked; so if all other threads are, too, shuttle reports a deadlock.
 
 use core::time::Duration;
 use std::cell::RefCell;
@@ -29,11 +29,11 @@ std::thread_local! {
 struct Clock {
     /// Since the start of the run.
     now: Duration,
-    /// The part of it that has passed while no thread could go on.
+    /// The part of it in which no thread could go on.
     idle: Duration,
     /// Whether no other thread can go on.
     is_forced: bool,
-    /// The waits that have a deadline, by that and their number.
+    /// The waits with a deadline, by deadline and number.
     deadlines: BTreeMap<(Duration, u64), Arc<Waiter>>,
     numbers: u64,
     /// The wait of the clock's own thread while there is no deadline.
@@ -64,7 +64,7 @@ impl Clock {
     }
 }
 
-/// The number of the clock's thread: the first that a run starts.
+/// The number of the clock's thread: the first started by a run.
 pub(super) const THREAD: usize = 1;
 
 /// The start of all runs of this process.
@@ -118,7 +118,7 @@ fn tick() {
     }
 }
 
-/// Lets that much time pass: the calling thread computes.
+/// Lets `time` pass: the calling thread computes.
 pub fn pass(time: Duration) {
     CLOCK.with_borrow_mut(|clock| clock.now += time);
 }
@@ -132,7 +132,7 @@ pub(super) fn may_leap(is_forced: bool) -> bool {
     })
 }
 
-/// The part of the time that has passed while no thread could go on: a job that could have run in it was not called.
+/// The part of the time in which no thread could go on: a job that could have run in it was not called.
 pub fn idle() -> Duration {
     CLOCK.with_borrow(|clock| clock.idle)
 }
@@ -171,7 +171,7 @@ pub(crate) fn forget(key: (Duration, u64)) {
     CLOCK.with_borrow_mut(|clock| drop(clock.deadlines.remove(&key)));
 }
 
-/// Blocks the calling thread until that much time has passed.
+/// Blocks the calling thread until `time` has passed.
 #[track_caller]
 pub fn sleep(time: Duration) {
     super::step();

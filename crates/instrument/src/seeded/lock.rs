@@ -33,7 +33,7 @@ impl Waiters {
         self.list().retain(|other| !Arc::ptr_eq(other, waiter));
     }
 
-    /// Ends the first wait that is not over; returns whether there was any.
+    /// Ends the first unfinished wait; returns whether there was any.
     fn wake(&self) -> bool {
         loop {
             let Some(first) = self.list().pop_front() else { return false };
@@ -51,7 +51,7 @@ pub struct Mutex<T> {
     waiters: Waiters,
 }
 
-/// Its guard.
+/// The guard of a [`Mutex`].
 #[derive(Debug)]
 pub struct MutexGuard<'a, T> {
     /// `None` while it is dropped.
@@ -68,7 +68,7 @@ impl<T> Mutex<T> {
     /// Waits for the lock and takes it.
     ///
     /// # Errors
-    /// Never: the signature is that of `std`.
+    /// Never: the signature is `std`'s.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         loop {
@@ -130,7 +130,7 @@ impl Condvar {
     /// Releases the lock until notified.
     ///
     /// # Errors
-    /// Never: the signature is that of `std`.
+    /// Never: the signature is `std`'s.
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         Ok(self.wait_with(guard, None))
@@ -139,7 +139,7 @@ impl Condvar {
     /// Releases the lock until notified, or until the timeout has passed.
     ///
     /// # Errors
-    /// Never: the signature is that of `std`.
+    /// Never: the signature is `std`'s.
     #[track_caller]
     pub fn wait_timeout<'a, T>(
         &self,
@@ -167,7 +167,7 @@ impl Condvar {
         guard
     }
 
-    /// Wakes one waiting thread.
+    /// Wakes a waiting thread.
     pub fn notify_one(&self) {
         self.0.wake();
     }
@@ -178,7 +178,7 @@ impl Condvar {
     }
 }
 
-/// A cell that is written once. Of several threads that want its value, the first makes it and the others wait.
+/// A write-once cell. Of several threads that want the value, the first makes it and the others wait.
 #[derive(Debug)]
 pub struct OnceLock<T> {
     value: sync::OnceLock<T>,

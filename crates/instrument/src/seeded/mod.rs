@@ -1,12 +1,12 @@
 //! Runs programs on threads whose every step obeys a seed, with `--cfg brigade_seeded` only.
 //!
-//! All threads of a program are coroutines of the crate `shuttle` on one thread of the system. After each atomic operation, and
-//! before each lock, wait and use of a parker, a scheduler chooses which of them goes on; with the same seed it chooses the same. So memory is sequentially
-//! consistent here: loom checks orderings. Atomics and locks are `core`'s and `std`'s, which nothing
-//! contends for on one thread.
+//! All threads of a program are coroutines of the crate `shuttle` on a single thread of the system. After each atomic operation, and
+//! before each lock, wait and use of a parker, a scheduler chooses which of them goes on; with the same seed it chooses the same. So
+//! memory is sequentially consistent here: loom checks orderings. Atomics and locks are `core`'s and `std`'s, which have no contention on
+//! a single thread.
 //!
-//! Time is [virtual](clock): it passes by a little at each look, and by a leap to the next deadline if no thread can go on without that.
-//! If there is no deadline either, that is a deadlock, and the run [fails](Failure) at once.
+//! Time is [virtual](clock): it passes by a little at each look, and by a leap to the next deadline if no thread can go on without it.
+//! If there is no deadline either, it is a deadlock, and the run [fails](Failure) at once.
 //!
 //! ```text
 //! mod (explore)
@@ -44,10 +44,10 @@ std::thread_local! {
     static PANICS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A run that ended well.
+/// A successful run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// How many steps its threads took.
+    /// How many steps the threads took.
     pub steps: u64,
     /// A fingerprint of which thread took each of them, and where.
     pub fingerprint: u64,
@@ -69,7 +69,7 @@ impl fmt::Display for Failure {
 }
 
 /// A step of the calling thread: another thread may go on here. None outside a run, and none while it unwinds: to the standard library all
-/// threads of a run are a single thread, so that a second thread would seem to unwind too.
+/// threads of a run are a single thread, so a second thread would seem to unwind too.
 #[track_caller]
 pub fn step() {
     if record::is_in_run() && !std::thread::panicking() {
@@ -94,7 +94,7 @@ pub fn one_in(of: u64) -> bool {
     record::is_in_run() && ExecutionState::next_u64() % of == 0
 }
 
-/// Runs `program` once, with all of its threads, to their end; `kept` is how many of the last steps a [`Failure`] names.
+/// Runs `program` once, with all threads, to their end; `kept` is how many of the last steps a [`Failure`] names.
 ///
 /// # Errors
 /// A panic other than by [`resume_unwind`](std::panic::resume_unwind), a deadlock, or more steps than `most`: the process is of no use for

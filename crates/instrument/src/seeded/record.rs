@@ -43,7 +43,7 @@ pub(super) fn begin(seed: u64, kept: usize) {
     RECORD.set(Record { kept, fingerprint: seed, ..Record::new() });
 }
 
-/// Ends the record; returns its contents.
+/// Ends the record; returns the contents.
 pub(super) fn end() -> (Run, Vec<String>) {
     IN_RUN.set(false);
     let Record { steps, fingerprint, last, of_each, .. } = RECORD.replace(Record::new());

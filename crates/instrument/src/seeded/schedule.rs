@@ -14,8 +14,8 @@ pub enum Policy {
         /// 0 to 99.
         stays: u8,
     },
-    /// By random priorities. That of the running thread becomes the lowest at this many random steps among so many: *PCT*, S.
-    /// Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs" (2010).
+    /// By random priorities. The priority of the running thread becomes the lowest at this many random steps among so
+    /// many: *PCT*, S. Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs" (2010).
     Pct {
         /// How often.
         changes: u8,
@@ -28,11 +28,11 @@ pub enum Policy {
 const CLOCK: u32 = 64;
 /// A thread that has yielded in so many of its last steps spins.
 const SPINS: u32 = 6;
-/// One in this many steps ends a wait for no reason.
+/// 1 in this many steps ends a wait for no reason.
 const SPURIOUS: u32 = 1024;
 
-/// By priorities, the running thread becomes the last each time after so many steps, and another one has a new priority: the running thread
-/// may wait for it, or new threads may keep it from running.
+/// By priorities, the running thread becomes the last each time after so many steps, and another thread has a new priority: the running
+/// thread may wait for it, or new threads may keep it from running.
 const LONG: u32 = 10_000;
 
 /// The scheduler of a run.

@@ -41,7 +41,7 @@ impl Waiter {
     }
 }
 
-/// The number of the calling thread in its run: 0 is the thread that began it.
+/// The number of the calling thread in the run: 0 is the thread that began it.
 pub fn number() -> usize {
     ExecutionState::with(|state| state.try_current().map_or(0, |task| task.id().into()))
 }

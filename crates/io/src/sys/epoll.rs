@@ -1,4 +1,4 @@
-//! Waiting on Linux: one system call, `epoll_wait`, for one wait. `sys` says what each method does.
+//! Waiting on Linux: a system call, `epoll_wait`, for each wait. `sys` describes each method.
 
 use std::io;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use rustix::io::Errno;
 use super::calls;
 use crate::event::{Directions, Event, Interest, Trigger, Watch};
 
-/// The key of the notifier. No source has it: its index would be the largest there is.
+/// The key of the notifier. No source has it: the index would be the largest possible.
 const NOTIFIER: u64 = u64::MAX;
 
-/// The most events that one wait returns; more are left for the next. The tasks must fit into a worker's own queue, which has
-/// 256 slots: those that overflow would be queued behind everything that comes later.
+/// The most events of a wait; more are left for the next. The tasks must fit into a worker's local queue, which has 256
+/// slots: any overflow would be queued behind everything that comes later.
 const EVENTS: usize = 128;
 
-/// Reading: also that the other side closed its half, which an edge reports only once, and that there is urgent data.
+/// Reading: also the close of the other side's half, which an edge reports only once, and urgent data.
 const READ: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::PRI);
 /// The events for a reader.
 const READABLE: EventFlags = READ.union(EventFlags::HUP).union(EventFlags::ERR);
@@ -27,11 +27,10 @@ const READABLE: EventFlags = READ.union(EventFlags::HUP).union(EventFlags::ERR);
 const WRITABLE: EventFlags = EventFlags::OUT.union(EventFlags::HUP).union(EventFlags::ERR);
 /// After these nothing changes for a writer.
 const ENDED: EventFlags = EventFlags::HUP.union(EventFlags::ERR);
-/// After these nothing changes for a reader, or a short read does not prove that nothing is left: a read ends where urgent
-/// data is.
+/// After these nothing changes for a reader, or a short read proves nothing: a read ends where urgent data is.
 const READ_ENDED: EventFlags = ENDED.union(EventFlags::RDHUP).union(EventFlags::PRI);
 
-/// An epoll instance and the eventfd that ends its wait.
+/// An epoll instance and an eventfd to end its wait.
 #[derive(Debug)]
 pub(crate) struct Poller {
     /// The instance.
@@ -60,7 +59,7 @@ impl Poller {
             match calls::write(&self.notifier, &1_u64.to_ne_bytes()) {
                 Ok(_) => return Ok(()),
                 Err(Errno::INTR) => {}
-                // Its counter is full, as it is not read otherwise.
+                // The counter is full, as it is not read otherwise.
                 Err(Errno::AGAIN) => {
                     let _ = rustix::io::read(&self.notifier, &mut [0; 8]);
                 }
@@ -111,12 +110,12 @@ impl Poller {
     fn wait_once(&self, events: &mut Events, rest: Option<Duration>) -> Result<(), Errno> {
         /// The unit of `epoll_wait`.
         const UNIT: Duration = Duration::from_millis(1);
-        /// `epoll_wait` takes about 24 days in one call.
+        /// `epoll_wait` waits for about 24 days at most.
         const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
         let timeout = match rest {
             None => None,
             Some(rest) if rest.is_zero() || rest >= UNIT => {
-                // Down to whole milliseconds; what is left is waited for below.
+                // Down to whole milliseconds; the wait for the rest is below.
                 let millis = rest.min(LONGEST).as_millis() as u64;
                 Some(timespec(Duration::from_millis(millis)))
             }
@@ -158,8 +157,8 @@ fn timespec(duration: Duration) -> Timespec {
 /// As the kernel writes them.
 pub(crate) struct Events(Vec<epoll::Event>);
 
-// SAFETY: an event could hold a pointer; every one in here is written by the kernel, from the numbers that `Poller` has
-// given it.
+// SAFETY: an event could hold a pointer; each of these is written by the kernel, from the numbers given to it by
+// `Poller`.
 unsafe impl Send for Events {}
 
 impl Events {

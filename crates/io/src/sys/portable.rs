@@ -1,4 +1,4 @@
-//! Waiting where there is no epoll, by the crate `polling`. `sys` says what each method does.
+//! Waiting without epoll, by the crate `polling`. `sys` describes each method.
 
 use std::io;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use rustix::fd::{AsRawFd, BorrowedFd};
 
 use crate::event::{Directions, Event, Interest, Trigger, Watch};
 
-/// What `polling` found on this system.
+/// The poller that `polling` found on this system.
 #[derive(Debug)]
 pub(crate) struct Poller {
     /// kqueue, IOCP, `poll`, or epoll in a test.
@@ -23,8 +23,8 @@ impl Poller {
     pub(crate) const REPORTS_THE_END: bool = false;
 
     pub(crate) fn new() -> io::Result<Self> {
-        // Windows has sockets once a process has asked for them, as the standard library does for its own. A driver is there before each call of
-        // `rustix::net`.
+        // Windows has sockets once a process has asked for them, as the standard library does for its own. A driver is there
+        // before each call of `rustix::net`.
         #[cfg(windows)]
         rustix::net::wsa_startup()?;
         let inner = polling::Poller::new()?;
@@ -70,7 +70,7 @@ impl Poller {
     }
 }
 
-/// The trigger that a test has asked for, to run on Linux as on a system that offers no other.
+/// The trigger requested by a test, to run on Linux as on a system that offers no other.
 fn asked_for() -> Option<Trigger> {
     if !cfg!(brigade_portable) {
         return None;

@@ -1,11 +1,11 @@
 //! A value and its registration with the operating system, which never outlives it.
 //!
-//! **Open rule.** The file of a [`Source`] is open while `open` is true. An [`Owned`] is made with its value inside and lends
+//! **Open rule.** The file of a [`Source`] is open while `open` is true. An [`Owned`] is made with the value inside and lends
 //! it by `&` only, so it can't be closed or replaced. It sets `open` to false, under the lock, before it drops or returns the
-//! value. The value is `'static`: if the `Owned` is forgotten, its file stays open. The file's number must be used under that
+//! value. The value is `'static`: if the `Owned` is forgotten, the file stays open. The file's number must be used under the
 //! lock only, after a look at `open`.
 //!
-//! **Delete rule.** What was added is deleted in the step that sets `open` to false.
+//! **Delete rule.** An added file is deleted in the step that sets `open` to false.
 
 use std::io;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ use crate::state::State;
 pub(crate) struct Source {
     /// The number of the file; see the open rule.
     file: RawFd,
-    /// What the file is added to.
+    /// The poller to which the file is added.
     poller: Arc<Poller>,
-    /// The process that added it, by its generation.
+    /// The generation of the process that added it.
     process: u32,
     /// How it is treated.
     pub(crate) mode: Mode,
-    /// Its readiness in each direction.
+    /// The readiness in each direction.
     pub(crate) readiness: Directions<Readiness>,
     /// The turns of the operations in each direction.
     pub(crate) turns: Directions<Turn>,
@@ -39,28 +39,28 @@ pub(crate) struct Source {
     locked: Mutex<Locked>,
 }
 
-/// How a source is treated, from its registration on.
+/// How a source is treated, from the registration on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mode {
     /// How it is reported.
     pub(crate) trigger: Trigger,
     /// Whether the first operation in a direction is tried without waiting.
     pub(crate) untried: bool,
-    /// Whether a short read or write proves that the next one would block.
+    /// Whether after a short read or write the next would block.
     pub(crate) short_is_last: bool,
 }
 
-/// What is under a source's lock.
+/// The data under a source's lock.
 struct Locked {
     /// See the open rule.
     open: bool,
-    /// The key that the file was added with, if it was.
+    /// The key of the file, if it was added.
     key: Option<usize>,
-    /// The tasks that wait, and the interest.
+    /// The waiting tasks, and the interest.
     state: State,
 }
 
-/// A source that is open and has been added, while its lock is held.
+/// A source, open and added, while its lock is held.
 pub(crate) struct Registered<'a> {
     file: BorrowedFd<'a>,
     key: usize,
@@ -76,7 +76,7 @@ impl Registered<'_> {
 }
 
 impl Source {
-    /// What a task waits for in this direction.
+    /// The event a task waits for in this direction.
     pub(crate) fn awaited(&self, direction: Direction) -> Awaited {
         // Never negative while it is open.
         let file = u64::try_from(self.file).unwrap_or_default();
@@ -87,7 +87,7 @@ impl Source {
     }
 
     /// Whether this process added it, and not the parent process, before a fork. In a child the lock may be held by a thread
-    /// that does not exist there, and a change of the registration would change the parent's.
+    /// of the parent, and a change of the registration would change the parent's.
     pub(crate) fn is_here(&self) -> bool {
         self.process == fork::generation()
     }
@@ -154,8 +154,8 @@ impl<T: Pollable + 'static> Owned<T> {
     pub(crate) fn add(&self, key: usize) -> io::Result<()> {
         let source = self.source();
         let mut locked = source.locked.lock();
-        // SAFETY: Open rule; `open` is true as long as there is an `Owned`. Not borrowed from the value again: that
-        // is user code, and might lend another file than the one that is deleted in the end.
+        // SAFETY: Open rule; `open` is true as long as there is an `Owned`. Not borrowed from the value again: this
+        // would be user code, and might lend another file than the file to be deleted in the end.
         let file = unsafe { BorrowedFd::borrow_raw(source.file) };
         let trigger = source.mode.trigger;
         let watch = Watch { key, interest: trigger.first_interest(), trigger };

@@ -32,7 +32,7 @@ use crate::tcp::TcpStream;
 /// # std::io::Result::Ok(())
 /// ```
 ///
-/// In code that is not async, [`new`](Async::new) takes a listener of the standard library. Any other option of a socket
+/// In synchronous code, [`new`](Async::new) takes a listener of the standard library. Any other option of a socket
 /// can be set before, or by [`get_ref`](Async::get_ref):
 ///
 /// ```
@@ -50,11 +50,11 @@ impl Async<net::TcpListener> {
     /// Listens at an address; with port 0 the system chooses the port.
     ///
     /// As with [`std::net::TcpListener::bind`], 128 connections may wait to be accepted on most systems, and on Unix the
-    /// address may be that of a listener whose last connections are still being closed.
+    /// address may belong to a listener whose last connections are still being closed.
     ///
     /// # Errors
-    /// [`NoDriver`](crate::NoDriver); that of the system for the last address, for example that it is in use; that of the
-    /// look-up of a name.
+    /// [`NoDriver`](crate::NoDriver); the system's error for the last address, for example if it is in use; the error of
+    /// the look-up of a name.
     ///
     /// ```
     /// use brigade::io::TcpListener;
@@ -76,7 +76,7 @@ impl Async<net::TcpListener> {
     /// Waits for a connection; it belongs to the listener's pool.
     ///
     /// # Errors
-    /// The system's: for example that it has no more file descriptors, or that the other side is gone already. The next
+    /// The system's: for example if it has no more file descriptors, or if the other side is gone already. The next
     /// call may succeed.
     ///
     /// # Cancel safety

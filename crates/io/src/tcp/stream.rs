@@ -20,7 +20,7 @@ use crate::stream::shut_down_writing;
 /// A TCP connection.
 ///
 /// It is read and written by `AsyncRead` and `AsyncWrite`, which `&TcpStream` implements as well. Closing it, or
-/// [`shutdown`](Async::shutdown), ends what is sent; dropping it ends the connection.
+/// [`shutdown`](Async::shutdown), ends the stream of sent bytes; dropping it ends the connection.
 ///
 /// ```
 /// use brigade::io::{TcpListener, TcpStream};
@@ -40,12 +40,12 @@ use crate::stream::shut_down_writing;
 /// # std::io::Result::Ok(())
 /// ```
 ///
-/// A loop of reads yields in a pool of brigade after 128 that did not have to wait. So a peer that sends fast does not keep the thread
+/// A loop of reads yields in a pool of brigade after 128 reads without a wait. So a fast peer does not keep the thread
 /// from other connections and timers.
 ///
 /// [`new`](Async::new) takes a connection of the standard library, and [`into_inner`](Async::into_inner) returns it.
 ///
-/// A read that does not fill its buffer, by `AsyncRead`, is taken as proof that no more bytes have arrived: the next one waits for
+/// A read by `AsyncRead` that does not fill the buffer is taken as proof that no more bytes have arrived: the next read waits for
 /// an event. If kernel TLS is set on the socket (`TCP_ULP`), a read also ends at a control record; use
 /// [`read_with`](Async::read_with) there, which tries before it waits.
 pub type TcpStream = Async<net::TcpStream>;
@@ -53,12 +53,12 @@ pub type TcpStream = Async<net::TcpStream>;
 impl Async<net::TcpStream> {
     /// Connects to an address.
     ///
-    /// Of several addresses, like those of a name, each is tried until one accepts.
+    /// Of several addresses, as found for a name, each is tried until one accepts.
     ///
     /// # Errors
-    /// [`NoDriver`](crate::NoDriver); that of the system for the last address, like
+    /// [`NoDriver`](crate::NoDriver); the system's error for the last address, like
     /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused), or [`WouldBlock`](io::ErrorKind::WouldBlock) if it can't begin
-    /// now; that of the look-up of a name.
+    /// now; the error of the look-up of a name.
     ///
     /// # Cancel safety
     /// Dropping the future closes the socket.
@@ -208,7 +208,7 @@ impl Async<net::TcpStream> {
         self.read_with(|stream| stream.peek(buffer)).await
     }
 
-    /// Shuts down one direction of the connection, or both.
+    /// Shuts down a direction of the connection, or both.
     ///
     /// # Errors
     /// The system's, for example if there is no connection any more.
@@ -231,10 +231,10 @@ impl Async<net::TcpStream> {
         self.get_ref().shutdown(which)
     }
 
-    /// Splits the connection into a half that reads and a half that writes, for two tasks.
+    /// Splits the connection into a reading half and a writing half, for two tasks.
     ///
-    /// Dropping the [`WriteHalf`] ends what is sent, as closing it does. The connection ends with the later of the two.
-    /// Within one task no halves are needed: `&TcpStream` reads and writes.
+    /// Dropping the [`WriteHalf`] ends the stream of sent bytes, as closing it does. The connection ends with the later
+    /// of the two. Within a single task no halves are needed: `&TcpStream` reads and writes.
     ///
     /// ```
     /// use brigade::io::{TcpListener, TcpStream};

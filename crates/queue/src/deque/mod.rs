@@ -1,6 +1,6 @@
 //! An unbounded deque whose owner pushes and pops all items but the oldest without a fence or a read-modify-write.
 //!
-//! The owner has the newest end. Thieves take the oldest items, one thief at a time, under a lock. The protocol is that of
+//! The owner has the newest end. Thieves take the oldest items, one thief at a time, under a lock. It is the protocol of
 //! Cilk-5 (M. Frigo, C. Leiserson, K. Randall, "The Implementation of the Cilk-5 Multithreaded Language", PLDI 1998, section 5)
 //! with an [asymmetric fence](brigade_sync::AsymmetricFence). `README.md` in this folder has the states, and the proof that each item is taken
 //! once.
@@ -23,13 +23,13 @@ use brigade_sync::{CachePadded, Mutex};
 pub use owner::Worker;
 pub use thief::{Candidate, Stealer};
 
-/// A place for one item.
+/// A place for an item.
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
 /// Where the slots are.
 struct Slots<T> {
     first: NonNull<Slot<T>>,
-    /// One less than their number.
+    /// The number of slots, less 1.
     mask: usize,
 }
 
@@ -41,7 +41,7 @@ impl<T> Clone for Slots<T> {
 
 impl<T> Copy for Slots<T> {}
 
-/// What the owner and the thieves share.
+/// The state shared by the owner and the thieves.
 ///
 /// Positions count from 0 and never wrap: an item has the position at which it was pushed, until another is pushed there after
 /// the owner has popped it.
@@ -52,18 +52,19 @@ struct Shared<T> {
     claimed: CachePadded<AtomicU64>,
     /// The position of the oldest item; only written under the lock.
     top: AtomicU64,
-    /// Held by the thief that claims, and by the owner that publishes, or pops what is public or claimed.
+    /// Held by a claiming thief, and by the owner to publish, or to pop a public or claimed item.
     buffer: Mutex<Buffer<T>>,
     /// Whether an item has ever been pushed.
     is_used: AtomicBool,
 }
 
-/// The slots: a power of two of them, or none. The item at a position is in the slot with that number, modulo their count.
+/// The slots: a power of two of them, or none. The item at a position is in the slot with this number, modulo the number of
+/// slots.
 ///
-/// **Slot rule.** The slots from `top` to `bottom` have items. A thief reads one that it has claimed, under the lock, once it has
-/// seen after its fence that `bottom` is beyond it. The owner reads the one before `bottom` once it has seen, after its fence or
-/// under the lock, that no thief claims it. The owner writes those that are free: from `bottom` to `top` plus the number of
-/// slots, except the one at `bottom` while it lends that item. Only the owner replaces the slots, under the lock.
+/// **Slot rule.** The slots from `top` to `bottom` have items. A thief reads a slot that it has claimed, under the lock, once it
+/// has seen after its fence that `bottom` is beyond the slot. The owner reads the slot before `bottom` once it has seen, after
+/// its fence or under the lock, that no thief claims it. The owner writes free slots: from `bottom` to `top` plus the number of
+/// slots, except the slot at `bottom` while it lends the item there. Only the owner replaces the slots, under the lock.
 struct Buffer<T>(NonNull<[Slot<T>]>);
 
 // SAFETY: it owns the slots, which own their items; access is by the Slot rule.
@@ -86,7 +87,7 @@ impl<T> Buffer<T> {
         Slots { first: self.0.cast(), mask: self.0.len().wrapping_sub(1) }
     }
 
-    /// Moves the item at a position out of its slot.
+    /// Moves the item at a position out of the slot.
     ///
     /// # Safety
     /// Slot rule: there must be an item, which the caller may read, and no other thread reads or writes the slot.
@@ -106,7 +107,7 @@ impl<T> Drop for Buffer<T> {
 /// The slot of a position.
 ///
 /// # Safety
-/// The slots must exist, and there must be at least one.
+/// The slots must exist, and there must be at least one slot.
 #[inline(always)]
 unsafe fn slot<'a, T>(slots: Slots<T>, position: u64) -> &'a Slot<T> {
     #[expect(clippy::cast_possible_truncation, reason = "the mask takes the low bits")]
@@ -170,17 +171,17 @@ impl<T> Shared<T> {
         }
     }
 
-    /// The number of items; one that is being stolen counts until it has been taken.
+    /// The number of items; an item being stolen counts until it has been taken.
     #[inline]
     fn len(&self) -> usize {
-        // Ordering: Acquire: a thread that sees an item sees what was written before its push. The fences of the caller, or the
+        // Ordering: Acquire: a thread that sees an item sees all writes before the push. The fences of the caller, or the
         // lock, order this with other locations.
         let top = self.top.load(Ordering::Acquire);
         usize::try_from(self.bottom.load(Ordering::Acquire).saturating_sub(top))
             .unwrap_or(usize::MAX)
     }
 
-    /// The number of items that the owner has claimed for thieves, which need no fence for them.
+    /// The number of items claimed by the owner for thieves, which need no fence for them.
     #[cold]
     fn public_len(&self) -> usize {
         // Ordering: Relaxed: a thief looks again under the lock.

@@ -14,16 +14,17 @@ use super::{Buffer, Shared, Slots, read, with, write};
 /// How many slots the first push allocates; few where a model checker follows each of them.
 const FIRST: usize = if cfg!(any(brigade_loom, brigade_seeded)) { 2 } else { 32 };
 
-/// How many slots an empty deque keeps when it gives back memory. Forks need one for each level of a recursion; with this many, a
-/// program that has a thousand jobs in each of its steps allocates nothing in between, and a deque of four words an item keeps 32 kB.
+/// How many slots an empty deque keeps when it gives back memory. Forks need a slot for each level of a recursion; with this many, a
+/// program with a thousand jobs in each step allocates nothing in between, and a deque of four words an item keeps 32 kB.
 const KEPT: usize = if cfg!(any(brigade_loom, brigade_seeded)) { FIRST } else { 1024 };
 
 /// The owner's end of a deque: pushes, and pops the newest item.
 ///
-/// Not `Sync` and not `Clone`: there is one owner. The oldest items are [*public*](Self::publish): a thief takes them for the price of a lock. A
-/// push makes one public if none is, and half of the items if thieves have taken all that were. A push and a pop of any other item write
-/// memory of the owner only, without a fence or a read-modify-write. The slots grow as needed; [`shrink`](Self::shrink) gives memory back. Items
-/// that are queued when it is dropped are left to the stealers, and dropped with the last of them.
+/// Not `Sync` and not `Clone`: there is a single owner. The oldest items are [*public*](Self::publish): a thief takes them for the price
+/// of a lock. A push makes an item public if none is, and half of the items if thieves have taken all public items. A push and a pop of
+/// any other item write memory of the owner only, without a fence or a read-modify-write. The slots grow as needed;
+/// [`shrink`](Self::shrink) gives memory back. Items still queued when it is dropped are left to the stealers, and dropped with the last
+/// of them.
 ///
 /// ```
 /// use brigade_queue::deque::Worker;
@@ -38,13 +39,13 @@ pub struct Worker<T> {
     shared: Arc<Shared<T>>,
     /// The slots, which only this replaces.
     slots: Cell<Slots<T>>,
-    /// A position up to which slots are free; the true one may be further on.
+    /// A position up to which slots are free; the true position may be further on.
     room: Cell<u64>,
-    /// The fence of this process, from the first push on: a deque that is never used does not ask the system for it.
+    /// The fence of this process, from the first push on: an unused deque does not ask the system for it.
     light: Cell<AsymmetricFence>,
 }
 
-// SAFETY: the slots that it points to are those of `shared`, which it owns a part of and may move to another thread.
+// SAFETY: it points to the slots of `shared`, which it owns a part of and may move to another thread.
 unsafe impl<T: Send> Send for Worker<T> {}
 impl<T> UnwindSafe for Worker<T> {}
 impl<T> RefUnwindSafe for Worker<T> {}
@@ -71,12 +72,12 @@ impl<T> Worker<T> {
     }
 
     /// Pushes an item, makes the oldest public if none is, and passes the [light side](Self::fence) of the fence: a thread that passes the
-    /// [heavy side](Stealer::fence) sees the item, or the owner sees after this what that thread did before.
+    /// [heavy side](Stealer::fence) sees the item, or the owner sees after this all earlier writes of the thread.
     ///
     /// If there is no memory for more slots, the process is aborted, as by any collection of `std`.
     #[inline(always)]
     pub fn push(&self, item: T) {
-        // Leaked if the next lines unwind: what must be dropped then lies in memory, where it is written twice.
+        // Leaked if the next lines unwind: a value to be dropped then would lie in memory, written twice.
         let item = ManuallyDrop::new(item);
         let shared = &*self.shared;
         // Ordering: Relaxed: only the owner writes it.
@@ -89,7 +90,7 @@ impl<T> Worker<T> {
         // Ordering: Release: a thief that sees the position sees the item.
         shared.bottom.store(position + 1, Ordering::Release);
         self.fence();
-        // Ordering: Relaxed: old values only lead to a publication too many, or one that the next push makes.
+        // Ordering: Relaxed: old values only lead to a needless publication, or delay a publication until the next push.
         if shared.claimed.load(Ordering::Relaxed) <= shared.top.load(Ordering::Relaxed) {
             self.publish_half();
         }
@@ -107,7 +108,7 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Makes all items that are there public: a thief takes them without its fence, which costs it a system call of several
+    /// Makes all present items public: a thief takes them without its fence, which costs it a system call of several
     /// microseconds, and the owner pops each of them under a lock.
     ///
     /// It has no effect while a thief steals, and returns `false`.
@@ -128,7 +129,7 @@ impl<T> Worker<T> {
         true
     }
 
-    /// Orders what the owner did before it against what it does after it, towards threads that pass the heavy side.
+    /// Orders the owner's operations before it against those after it, towards threads that pass the heavy side.
     #[inline(always)]
     pub fn fence(&self) {
         self.light.get().light();
@@ -145,10 +146,10 @@ impl<T> Worker<T> {
         // Ordering: Release, as every store of `bottom`: the next thief sees the items below by this one.
         self.shared.bottom.store(position - 1, Ordering::Release);
         self.fence();
-        // Ordering: Acquire: a thief that has put its claim back has looked at the item before. The fence orders it after the
+        // Ordering: Acquire: a thief looks at the item before it puts back its claim. The fence orders it after the
         // store.
         if self.shared.claimed.load(Ordering::Acquire) < position {
-            // SAFETY: Slot rule: the owner's announcement came first: a thief that claims this item from now on sees it.
+            // SAFETY: Slot rule: the owner's announcement came first: any thief that claims this item from now on sees it.
             return Some(unsafe { read(self.slots.get(), position - 1) });
         }
         self.pop_claimed(position)
@@ -161,7 +162,7 @@ impl<T> Worker<T> {
         // Waits for the thief.
         let buffer = self.shared.buffer.lock();
         if self.shared.top.load(Ordering::Relaxed) < position {
-            // Ordering: Relaxed, as in `publish`. What is pushed here next is not public.
+            // Ordering: Relaxed, as in `publish`. The next item pushed here is not public.
             self.shared.claimed.store(position - 1, Ordering::Relaxed);
             // SAFETY: Slot rule: under the lock, no thief has taken it.
             return Some(unsafe { buffer.read(position - 1) });
@@ -182,7 +183,7 @@ impl<T> Worker<T> {
         self.shared.bottom.load(Ordering::Relaxed)
     }
 
-    /// The number of items; one that is being stolen counts until it has been taken.
+    /// The number of items; an item being stolen counts until it has been taken.
     #[inline]
     pub fn len(&self) -> usize {
         self.shared.len()
@@ -201,7 +202,8 @@ impl<T> Worker<T> {
         if !self.shared.is_used.load(Ordering::Relaxed) {
             self.light.set(AsymmetricFence::new());
             self.shared.is_used.store(true, Ordering::Relaxed);
-            // Ordering: a thread that passes a `SeqCst` fence and does not see this is seen by what the owner reads next.
+            // Ordering: if a thread passes a `SeqCst` fence and does not see this, the owner's next reads see the thread's
+            // writes.
             fence(Ordering::SeqCst);
         }
         let mut buffer = self.shared.buffer.lock();
@@ -283,8 +285,8 @@ mod loom_tests {
 
     use super::*;
 
-    /// An owner that makes its first room and then reads a flag, and a thread that sets the flag, passes an ordinary fence, and asks whether
-    /// the deque is used: one of the two sees the other. The push comes later: its fence may be one of the compiler only.
+    /// An owner makes its first room and then reads a flag. A thread sets the flag, passes an ordinary fence, and asks whether the deque
+    /// is used. At least one of the two sees the other. The push comes later: its fence may bind the compiler only.
     ///
     /// Caught: no fence in `make_room`.
     #[test]

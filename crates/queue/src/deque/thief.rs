@@ -11,12 +11,12 @@ use super::owner::Worker;
 use super::{Shared, Slots, with};
 use crate::ring::StealError;
 
-/// The most items that one steal takes.
+/// The most items of a steal.
 const MOST: usize = 16;
 
 /// A thief's end of a deque: takes the oldest items.
 ///
-/// A steal of items that are not [public](Worker::publish) costs a system call of a few microseconds where the owner's operations cost no
+/// A steal of non-[public](Worker::publish) items costs a system call of a few microseconds where the owner's operations cost no
 /// fence; see [`AsymmetricFence`](brigade_sync::AsymmetricFence).
 ///
 /// ```
@@ -43,9 +43,9 @@ impl<T> RefUnwindSafe for Stealer<T> {}
 impl<T> Stealer<T> {
     /// Takes the oldest items, as many as `limit` says: returns the oldest, and pushes the others to `rest`.
     ///
-    /// The thief claims half of the items, rounded up and at most 16, and of the [public](Worker::publish) ones only if there are any. Then `limit` is called with the oldest of them, and their
-    /// number, and returns how many to take; 0 leaves all where they are, and so does a panic. It is called under the lock: it
-    /// must not push to the deque, or pop from it, which may wait for that lock.
+    /// The thief claims half of the items, rounded up and at most 16, and only [public](Worker::publish) items if there are any. Then
+    /// `limit` is called with the oldest of them, and their number, and returns how many to take; 0 leaves all where they are, and so
+    /// does a panic. It is called under the lock: it must not push to the deque, or pop from it, which may wait for the lock.
     ///
     /// # Errors
     /// [`StealError::Empty`] if there is no item, or `limit` returned 0; [`StealError::Busy`] if another thief holds a claim.
@@ -75,7 +75,7 @@ impl<T> Stealer<T> {
             };
             // Also if `limit` panics.
             let mut claim = Claim { claimed: &shared.claimed, left: top + public };
-            // Ordering: Acquire: what the owner wrote before it pushed these items. The fence orders it after the claim.
+            // Ordering: Acquire: the thief sees the owner's writes before these pushes. The fence orders it after the claim.
             let bottom = shared.bottom.load(Ordering::Acquire);
             let won = bottom.saturating_sub(top).min(claimed);
             let won = if fenced { usize::try_from(won).unwrap_or(half) } else { 0 };
@@ -95,7 +95,7 @@ impl<T> Stealer<T> {
             }
             claim.left = top + public.max(count as u64);
             drop(claim);
-            // Ordering: Release: a thread that sees the new `top` sees that the slots are free. `claimed` first: the owner, which
+            // Ordering: Release: a thread that sees the new `top` may use the free slots. `claimed` first: the owner, which
             // reads `top` first, would pop an item that `top` has passed only if it read an old `top` and the new `claimed`,
             // which is not less.
             shared.top.store(top + count as u64, Ordering::Release);
@@ -111,9 +111,9 @@ impl<T> Stealer<T> {
         Ok(first)
     }
 
-    /// The number of items that a thief may take; one that is being stolen counts until it has been taken.
+    /// The number of items that a thief may take; an item being stolen counts until it has been taken.
     ///
-    /// These are all items, or only the [public](Worker::publish) ones once a heavy fence [has
+    /// These are all items, or only the [public](Worker::publish) items once a heavy fence [has
     /// failed](AsymmetricFence::has_failed): no thief can take another.
     #[inline]
     pub fn len(&self) -> usize {
@@ -126,7 +126,7 @@ impl<T> Stealer<T> {
         self.len() == 0
     }
 
-    /// Whether an item has ever been pushed. A thread that must not miss an item of a deque of which this is `false` needs an
+    /// Whether an item has ever been pushed. While this is `false`, a thread that must not miss an item needs an
     /// ordinary fence only.
     #[inline]
     pub fn is_used(&self) -> bool {
@@ -139,7 +139,7 @@ impl<T> Stealer<T> {
         self.0.bottom.load(Ordering::Relaxed) ^ top.rotate_left(32)
     }
 
-    /// Orders what this thread did before it against what it does after it, towards the owner of any deque that passes its
+    /// Orders this thread's operations before it against those after it, towards the owner of any deque, which passes the
     /// [light side](Worker::fence). Takes a few microseconds.
     pub fn fence(&self) {
         // If the system call has failed, owners' pushes are seen later, and have to be published: `has_failed` says so.
@@ -147,7 +147,7 @@ impl<T> Stealer<T> {
     }
 }
 
-/// A claim, which is put back but for what it leaves when it is dropped.
+/// A claim; when it is dropped, all but the taken items are put back.
 struct Claim<'a> {
     claimed: &'a AtomicU64,
     left: u64,
@@ -155,24 +155,24 @@ struct Claim<'a> {
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        // Ordering: Release: the owner that sees it sees that this thief looks at no item any more.
+        // Ordering: Release: the owner that sees it knows: this thief looks at no item any more.
         self.claimed.store(self.left, Ordering::Release);
     }
 }
 
-/// The oldest item of a deque, and those after it that may be stolen with it, before they are.
+/// The oldest item of a deque and its stealable successors, before a steal.
 pub struct Candidate<'a, T> {
     /// The item.
     pub item: &'a T,
-    /// Its position: the number of older items that have ever been pushed.
+    /// The item's position: the number of older items ever pushed.
     pub position: u64,
     slots: Slots<T>,
-    /// The number of items that may be stolen.
+    /// The number of stealable items.
     count: usize,
 }
 
 impl<T> Candidate<'_, T> {
-    /// How many of the items that may be stolen are as `is` says, from the oldest to the first that is not.
+    /// How many stealable items match `is`, from the oldest to the first mismatch.
     ///
     /// ```
     /// use brigade_queue::deque::Worker;

@@ -1,4 +1,4 @@
-//! Blocks of slots, and the spare blocks that are kept for reuse.
+//! Blocks of slots, and the spare blocks kept for reuse.
 
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
@@ -8,7 +8,7 @@ use brigade_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use brigade_sync::cell::UnsafeCell;
 use brigade_sync::hint;
 
-/// The positions of one block. The last has no slot: while the index is there, a thread is about to advance it to the next
+/// The positions of a block. The last has no slot: while the index is there, a thread is about to advance it to the next
 /// block.
 pub(super) const LAP: u64 = if cfg!(any(brigade_loom, brigade_seeded)) { 4 } else { 512 };
 /// The slots of a block: about 16 KiB of four-word jobs.
@@ -21,7 +21,7 @@ pub(super) const BLOCK_CAP: u64 = LAP - 1;
 pub(super) struct Block<T> {
     /// The next block; null until the push that claims the last slot sets it.
     pub(super) next: AtomicPtr<Block<T>>,
-    /// The number of slots that have been read.
+    /// The number of read slots.
     read: AtomicU32,
     /// For each slot, whether it has been written.
     ready: [AtomicBool; BLOCK_CAP as usize],
@@ -113,7 +113,7 @@ impl<T> Block<T> {
         }
     }
 
-    /// Counts slots as read; returns whether all are now, so that the block belongs to the caller.
+    /// Counts slots as read; returns whether all have been; then the block belongs to the caller.
     #[must_use]
     pub(super) fn finish_reading(&self, count: u32) -> bool {
         // Ordering: AcqRel: all reads come before the last reader's reuse.
@@ -134,8 +134,8 @@ impl<T> Block<T> {
 
 /// Spare blocks.
 ///
-/// Each entry holds one or none and changes by a swap or an exchange with null, so that nothing depends on what a block was
-/// before (no ABA).
+/// Each entry holds a block or none and changes by a swap or an exchange with null, so nothing depends on a block's former
+/// use (no ABA).
 pub(super) struct Spares<T>([AtomicPtr<Block<T>>; MAX_SPARES]);
 
 /// Enough for a steady flow, in which about two blocks are in use; the blocks of a spike are freed.
@@ -146,7 +146,7 @@ impl<T> Spares<T> {
         Self(core::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())))
     }
 
-    /// Takes a spare block, or allocates one.
+    /// Takes a spare block, or allocates a block.
     pub(super) fn take(&self) -> Box<Block<T>> {
         for entry in &self.0 {
             // Ordering: Relaxed: the swap decides.

@@ -9,20 +9,20 @@ use brigade_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use super::block::{BLOCK_CAP, Block, LAP, Spares};
 
-/// The bit of the tail index that is set if the queue is closed.
+/// The bit of the tail index, set if the queue is closed.
 pub(super) const CLOSED: u64 = 1;
 /// The distance of two positions in an index.
 pub(super) const STEP: u64 = 2;
 
-/// One end: an index and the block that it points into.
+/// An end: an index and the block it points into.
 pub(super) struct End<T> {
     pub(super) index: AtomicU64,
     pub(super) block: AtomicPtr<Block<T>>,
 }
 
-/// An unbounded queue that any thread may push to and pop from.
+/// An unbounded queue, shared by any number of pushing and popping threads.
 ///
-/// FIFO for each producer. Allocates a block for 511 items when no used one is left.
+/// FIFO for each producer. Allocates a block for 511 items when no used block is left.
 ///
 /// ```
 /// use brigade_queue::Injector;
@@ -39,7 +39,7 @@ pub struct Injector<T> {
     pub(super) head: CachePadded<End<T>>,
     pub(super) tail: CachePadded<End<T>>,
     pub(super) spares: CachePadded<Spares<T>>,
-    /// Owns its items.
+    /// Owns the items.
     items: PhantomData<T>,
 }
 
@@ -52,7 +52,7 @@ unsafe impl<T: Send> Sync for Injector<T> {}
 impl<T> UnwindSafe for Injector<T> {}
 impl<T> RefUnwindSafe for Injector<T> {}
 
-/// A run of slots of one block that only the claimer may touch.
+/// A run of slots of a block, for the claimer alone.
 pub(super) struct ClaimedSlots<T> {
     pub(super) block: *mut Block<T>,
     pub(super) start: usize,
@@ -72,7 +72,7 @@ impl<T> Default for Injector<T> {
 }
 
 impl<T> Injector<T> {
-    /// Creates an empty queue, with its first block.
+    /// Creates an empty queue, with the first block.
     pub fn new() -> Self {
         let block = Box::into_raw(Block::new());
         let end =
@@ -87,17 +87,17 @@ impl<T> Injector<T> {
 
     /// Rejects every push from now on; accepted items can still be popped.
     pub fn close(&self) {
-        // Ordering: SeqCst: in one order with the exchanges of `claim_tail`, so no push succeeds after this.
+        // Ordering: SeqCst: in a single order with the exchanges of `claim_tail`, so no push succeeds after this.
         self.tail.index.fetch_or(CLOSED, Ordering::SeqCst);
     }
 
     /// Returns whether the queue is closed.
     pub fn is_closed(&self) -> bool {
-        // Ordering: SeqCst, in one order with the exchange in `close`.
+        // Ordering: SeqCst, in a single order with the exchange in `close`.
         self.tail.index.load(Ordering::SeqCst) & CLOSED != 0
     }
 
-    /// Returns whether no item is queued; an item counts once its push has claimed a slot.
+    /// Returns whether no item is queued; an item counts once the push has claimed a slot.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -1,7 +1,7 @@
-//! The injector: an unbounded queue that any thread pushes to and pops from, in order.
+//! The injector: an unbounded queue, in order, for any number of pushing and popping threads.
 //!
 //! A list of blocks with two indices, as in crossbeam's `SegQueue` and `Injector`. An index is a position shifted left by
-//! one; each block has [`LAP`](block::LAP) positions, of which the last has no slot. A push claims a position by advancing
+//! 1; each block has [`LAP`](block::LAP) positions, of which the last has no slot. A push claims a position by advancing
 //! the tail index, in the same step in which it sees that the queue is not closed. Then it writes the slot and marks it
 //! ready. A pop claims a run of positions by advancing the head index, and reads each slot when it is ready.
 //!

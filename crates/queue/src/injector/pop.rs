@@ -12,7 +12,7 @@ use crate::ring::{Order, Worker};
 impl<T> Injector<T> {
     /// Takes the oldest item.
     ///
-    /// Inlined, so that an item goes from its slot to where the caller uses it; the claim is not.
+    /// Inlined, so an item goes from the slot directly to its use; the claim is not.
     #[inline]
     pub fn pop(&self) -> Option<T> {
         let (block, start) = self.claim_oldest();
@@ -20,13 +20,13 @@ impl<T> Injector<T> {
             return None;
         }
         let claim = ClaimedSlots { block, start, count: 1 };
-        // SAFETY: Slot rule; the claim is ours and its one slot is read once.
+        // SAFETY: Slot rule; the claim is ours and its only slot is read once.
         let item = unsafe { self.read(&claim, 0) };
         self.finish_reading(&claim);
         Some(item)
     }
 
-    /// Claims one slot for reading; returns its block and its index there, a null block if the queue is empty.
+    /// Claims a slot for reading; returns the block and the index there, a null block if the queue is empty.
     #[inline(never)]
     fn claim_oldest(&self) -> (*mut Block<T>, usize) {
         match self.claim_head(1) {
@@ -35,7 +35,7 @@ impl<T> Injector<T> {
         }
     }
 
-    /// Takes several items of one block: returns the first and moves the others, in order, to `worker`.
+    /// Takes several items of a block: returns the first and moves the others, in order, to `worker`.
     ///
     /// `most` includes the returned item; no more are taken than fit.
     ///
@@ -62,7 +62,7 @@ impl<T> Injector<T> {
         Some(first)
     }
 
-    /// Claims at most `most` slots of one block for reading; `None` if the queue is empty.
+    /// Claims at most `most` slots of a block for reading; `None` if the queue is empty.
     #[inline]
     fn claim_head(&self, most: usize) -> Option<ClaimedSlots<T>> {
         if most == 0 {
@@ -76,7 +76,7 @@ impl<T> Injector<T> {
             let block = self.head.block.load(Ordering::Acquire);
             let position = index / STEP;
             let offset = position % LAP;
-            // Ordering: Acquire: a push whose claim we see has published the block that it is in.
+            // Ordering: Acquire: a push whose claim we see has published its block.
             let tail = self.tail.index.load(Ordering::Acquire) / STEP;
             if offset == BLOCK_CAP {
                 hint::snooze(round);
@@ -95,7 +95,7 @@ impl<T> Injector<T> {
                 return None;
             }
             let run = there.min(most as u64);
-            // Ordering: SeqCst, so that the changes of both ends have one order for `is_empty`. Relaxed on failure: the
+            // Ordering: SeqCst, so the changes of both ends have a single order for `is_empty`. Relaxed on failure: the
             // index is loaded again.
             match self.head.index.compare_exchange_weak(
                 index,
@@ -126,7 +126,7 @@ impl<T> Injector<T> {
     /// Advances the head to the block after `block`, whose last slot the caller has just claimed.
     #[cold]
     fn step(&self, block: *mut Block<T>) {
-        // SAFETY: the block lives until all of its slots have been read, and ours has not.
+        // SAFETY: the block lives until all of its slots have been read, and our slot has not.
         let next = unsafe { &*block }.wait_next();
         // Ordering: Release pairs with the Acquire of `head.block` in `claim_head`.
         self.head.block.store(next, Ordering::Release);
@@ -134,19 +134,19 @@ impl<T> Injector<T> {
         self.head.index.fetch_add(STEP, Ordering::Release);
     }
 
-    /// Moves one item out of the slots that `claim_head` claimed.
+    /// Moves an item out of the slots claimed by `claim_head`.
     ///
     /// # Safety
     /// The claim must be the caller's, `offset` must lie in it, and each item must be read once.
     #[inline]
     unsafe fn read(&self, claim: &ClaimedSlots<T>, offset: usize) -> T {
-        // SAFETY: the block lives until all of its slots have been read, and this one has not.
+        // SAFETY: the block lives until all of its slots have been read, and this slot has not.
         let block = unsafe { &*claim.block };
         // SAFETY: Slot rule, guaranteed by the caller.
         unsafe { block.read(claim.start + offset) }
     }
 
-    /// Releases the slots that `claim_head` claimed, once all of them have been read.
+    /// Releases the slots claimed by `claim_head`, once all of them have been read.
     #[inline]
     fn finish_reading(&self, claim: &ClaimedSlots<T>) {
         // SAFETY: the block lives until all of its slots are counted as read, which happens now.

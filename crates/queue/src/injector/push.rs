@@ -21,7 +21,7 @@ impl<T> Injector<T> {
         self.push_unless(item, CLOSED)
     }
 
-    /// Queues an item, closed or not: for items that were accepted elsewhere before the queue was closed.
+    /// Queues an item, closed or not: for items accepted elsewhere before the queue was closed.
     #[inline(always)]
     pub fn push_accepted(&self, item: T) {
         let Ok(()) = self.push_unless(item, 0) else { unreachable!("no bit is forbidden") };
@@ -29,14 +29,14 @@ impl<T> Injector<T> {
 
     /// Queues an item, or returns it if a `forbidden` bit is set.
     ///
-    /// Inlined, so that an item goes from the caller's registers to its slot; the claim is not.
+    /// Inlined, so an item goes from the caller's registers to the slot; the claim is not.
     #[inline(always)]
     fn push_unless(&self, item: T, forbidden: u64) -> Result<(), T> {
         // Not dropped if the claim unwinds, which it does not: a drop there would keep the item in memory.
         let item = ManuallyDrop::new(item);
         let (block, slot) = self.claim_slot(forbidden);
-        // SAFETY: the block lives until all of its slots have been read, and this one is not yet written; null means
-        // that there is none.
+        // SAFETY: the block lives until all of its slots have been read, and this slot is not yet written; null
+        // means there is no block.
         let Some(block) = (unsafe { block.as_ref() }) else {
             return Err(ManuallyDrop::into_inner(item));
         };
@@ -45,7 +45,7 @@ impl<T> Injector<T> {
         Ok(())
     }
 
-    /// Claims one slot for writing; returns its block and its index there, a null block if a `forbidden` bit is set.
+    /// Claims a slot for writing; returns the block and the index there, a null block if a `forbidden` bit is set.
     #[inline(never)]
     fn claim_slot(&self, forbidden: u64) -> (*mut Block<T>, usize) {
         match self.claim_tail(1, forbidden) {
@@ -54,10 +54,10 @@ impl<T> Injector<T> {
         }
     }
 
-    /// Queues several items in order; no other producer's item comes between those of one block.
+    /// Queues several items in order; no other producer's item comes between items of one block.
     ///
     /// # Errors
-    /// The items that were not queued, in order, if the queue is closed.
+    /// The items not queued, in order, if the queue is closed.
     pub fn push_batch(&self, items: Vec<T>) -> Result<(), Vec<T>> {
         let mut items = items.into_iter();
         // SAFETY: a vector's iterator has as many items as it says, and is not user code.
@@ -105,7 +105,7 @@ impl<T> Injector<T> {
                 let Some(item) = items.next() else {
                     unreachable!("the claim was limited to the items")
                 };
-                // SAFETY: the block lives until all of its slots have been read, and this one is not yet written.
+                // SAFETY: the block lives until all of its slots have been read, and this slot is not yet written.
                 let block = unsafe { &*claim.block };
                 // SAFETY: Slot rule; we claimed it just now.
                 unsafe { block.write(slot, item) };
@@ -114,7 +114,7 @@ impl<T> Injector<T> {
         true
     }
 
-    /// Claims at most `most` slots of one block for writing; `None` if a `forbidden` bit is set.
+    /// Claims at most `most` slots of a block for writing; `None` if a `forbidden` bit is set.
     #[inline(always)]
     fn claim_tail(&self, most: usize, forbidden: u64) -> Option<ClaimedSlots<T>> {
         let mut next: Option<Box<Block<T>>> = None;
@@ -143,8 +143,8 @@ impl<T> Injector<T> {
                 // Before the claim: other threads wait between claim and installation.
                 next = Some(self.spares.take());
             }
-            // Ordering: SeqCst: with the fence of a worker that looks for work a last time before it sleeps, either the
-            // worker sees this change or we see that it sleeps. Relaxed on failure: the index is loaded again.
+            // Ordering: SeqCst: with the fence of a worker's last look for work before it sleeps, either the worker
+            // sees this change or we see the worker asleep. Relaxed on failure: the index is loaded again.
             match self.tail.index.compare_exchange_weak(
                 index,
                 index + STEP * run,
@@ -181,9 +181,9 @@ impl<T> Injector<T> {
         // Ordering: Release pairs with the Acquire of `tail.block` in `claim_tail`.
         self.tail.block.store(next, Ordering::Release);
         // Ordering: Release: a thread that sees the index past the gap sees the block above. An addition, since `close`
-        // may set its bit at the same time.
+        // may set a bit at the same time.
         self.tail.index.fetch_add(STEP, Ordering::Release);
-        // SAFETY: the block lives until all of its slots have been read, and ours is not yet written.
+        // SAFETY: the block lives until all of its slots have been read, and our slot is not yet written.
         let block = unsafe { &*block };
         // Ordering: Release pairs with the Acquire in `wait_next`.
         block.next.store(next, Ordering::Release);

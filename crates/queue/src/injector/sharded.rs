@@ -1,7 +1,7 @@
-//! Several injectors side by side, so that producers do not contend.
+//! Several injectors side by side, so producers do not contend.
 //!
-//! Two threads that push to one queue slow each other down more than a push costs: the cache line with the queue's tail
-//! travels between them. Here each producer has a queue of its own, and consumers take from each in turn.
+//! Two threads pushing to the same queue slow each other down by more than the cost of a push: the cache line with the
+//! tail travels between them. Here each producer has a separate queue, and consumers take from each in turn.
 //! `brigade-lab queue --pattern injector --producers 2` measures both.
 
 use alloc::boxed::Box;
@@ -11,7 +11,7 @@ use super::list::Injector;
 
 /// Several [`Injector`]s, for many producers.
 ///
-/// FIFO for each producer that always uses the same shard; there is no order between producers.
+/// FIFO for each producer with a fixed shard; there is no order between producers.
 ///
 /// ```
 /// use brigade_queue::{Cursor, ShardedInjector};
@@ -29,7 +29,7 @@ pub struct ShardedInjector<T> {
     shards: Box<[Injector<T>]>,
 }
 
-/// The shard in which a consumer of a [`ShardedInjector`] found an item last; each consumer has one.
+/// The shard in which a consumer of a [`ShardedInjector`] found an item last; each consumer has a cursor.
 #[derive(Debug, Default)]
 pub struct Cursor {
     last: Cell<usize>,
@@ -45,10 +45,10 @@ impl Cursor {
 }
 
 impl<T> ShardedInjector<T> {
-    /// Creates this many empty injectors, rounded up to a power of two, at least one.
+    /// Creates this many empty injectors, rounded up to a power of two, at least 1.
     ///
-    /// A search looks at each of them, so more of them cost consumers what they save producers. With twice as many as there
-    /// are processors few producers contend.
+    /// A search looks at each of them, so further injectors save producers time at the expense of consumers. With twice as
+    /// many as there are processors few producers contend.
     ///
     /// # Panics
     /// If `shards` is over 2¹⁶.
@@ -58,7 +58,7 @@ impl<T> ShardedInjector<T> {
         Self { shards: (0..shards.max(1).next_power_of_two()).map(|_| Injector::new()).collect() }
     }
 
-    /// Returns the injector of the producer with this number, any number; numbers that differ in the low bits have
+    /// Returns the injector of the producer with this number, any number; numbers with different low bits have
     /// different injectors.
     #[inline(always)]
     pub fn shard(&self, producer: usize) -> &Injector<T> {
@@ -70,7 +70,7 @@ impl<T> ShardedInjector<T> {
         &self.shards
     }
 
-    /// Takes the oldest item of the first injector that has one, beginning after `cursor`.
+    /// Takes the oldest item of the first non-empty injector, beginning after `cursor`.
     pub fn pop(&self, cursor: &Cursor) -> Option<T> {
         self.take_turns(cursor, Injector::pop)
     }
@@ -84,7 +84,7 @@ impl<T> ShardedInjector<T> {
     ) -> Option<R> {
         let mask = self.shards.len() - 1;
         let last = cursor.last.get();
-        // A loop and not `find_map`, whose closure may be compiled as a function of its own: workers look here often.
+        // A loop and not `find_map`, whose closure may be compiled as a separate function: workers look here often.
         for step in 1..=self.shards.len() {
             let at = last.wrapping_add(step) & mask;
             if let Some(taken) = take(&self.shards[at]) {
@@ -95,7 +95,7 @@ impl<T> ShardedInjector<T> {
         None
     }
 
-    /// Returns whether each injector was empty, looked at one after the other.
+    /// Returns whether each injector was empty, in the order of the shards.
     pub fn is_empty(&self) -> bool {
         self.shards.iter().all(Injector::is_empty)
     }
@@ -110,7 +110,7 @@ impl<T> ShardedInjector<T> {
         self.shards.iter().map(Injector::pushed).sum()
     }
 
-    /// Closes each injector, one after the other; during that time some producers may be rejected and others not.
+    /// Closes each injector in turn; meanwhile some producers may be rejected and others not.
     pub fn close(&self) {
         self.shards.iter().for_each(Injector::close);
     }

@@ -1,4 +1,4 @@
-//! A claim that its holder reads item by item.
+//! A claim whose holder reads it item by item.
 
 use core::iter::FusedIterator;
 use core::mem;
@@ -9,13 +9,13 @@ use super::state::{Claim, Claims};
 
 /// An iterator over items claimed by [`Worker::drain`](crate::Worker::drain), the oldest first.
 ///
-/// The claim is released with the last item, or when the iterator is dropped. The drop also drops the items that were not
-/// yielded, all of them even if the drop of one panics.
+/// The claim is released with the last item, or when the iterator is dropped. The drop also drops all unyielded items,
+/// even if the drop of an item panics.
 pub struct Drain<'a, T, O: Order> {
     ring: &'a Ring<T, O>,
     /// The whole claim.
     claim: Claim,
-    /// The number of items that have been read.
+    /// The number of items read.
     read: u32,
 }
 
@@ -69,7 +69,7 @@ impl<T, O: Order> Drop for Drain<'_, T, O> {
 brigade_sync::opaque!([T, O: Order] Drain<'_, T, O>: len);
 
 impl<T, O: Order> Drop for Ring<T, O> {
-    /// Drops the queued items. Items that a forgotten `Drain` had claimed leak.
+    /// Drops the queued items. Items claimed by a forgotten `Drain` leak.
     fn drop(&mut self) {
         if mem::needs_drop::<T>() {
             let start = Claims::unpack(self.positions.claims()).head;

@@ -1,4 +1,4 @@
-//! A bounded ring that one thread owns and others steal from; [`positions`] has the claim rule.
+//! A bounded ring with a single owner and any number of thieves; [`positions`] has the claim rule.
 //!
 //! It does not grow: a full ring returns the item, and the caller has an injector for it.
 

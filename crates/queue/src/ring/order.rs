@@ -1,17 +1,17 @@
-//! What differs between the two orders: how the atomics of [`State`] are read, and how a pop changes them.
+//! The differences between the two orders: how the atomics of [`State`] are read, and how a pop changes them.
 
 use brigade_sync::atomic::Ordering;
 
 use super::state::{Claim, Claims, State};
 
-/// The end that the owner pops: [`Lifo`](crate::lifo::Lifo) or [`Fifo`](crate::fifo::Fifo).
+/// The end popped by the owner: [`Lifo`](crate::lifo::Lifo) or [`Fifo`](crate::fifo::Fifo).
 pub trait Order: sealed::Rules + 'static {}
 
-/// The changes that a pop of the owner makes.
+/// The changes made by a pop of the owner.
 pub struct Pop {
     /// The claims after it.
     pub(super) claims: u64,
-    /// The position that it takes.
+    /// The position to take.
     pub(super) position: u32,
 }
 
@@ -31,7 +31,7 @@ pub(super) mod sealed {
         fn end(tail: u32, claims: u64) -> u32;
         /// Returns the oldest position that a thief may still be reading.
         fn released(state: &State, claims: u64) -> u32;
-        /// Returns the changes of the next pop of a ring that is not empty.
+        /// Returns the changes of the next pop of a non-empty ring.
         fn pop(tail: u32, claims: u64) -> Pop;
         /// Releases a claim after its slots have been read.
         fn release(state: &State, claim: &Claim);
@@ -57,8 +57,8 @@ use sealed::Rules;
 
 /// The owner pops the newest item.
 ///
-/// `claims` is `(pops, head)`, the end is the number of pushes, and `tail = pushes - pops`; `released` is an atomic of its
-/// own. The thief's half of the atomics is that of the crate `st3`.
+/// `claims` is `(pops, head)`, the end is the number of pushes, and `tail = pushes - pops`; `released` is a separate
+/// atomic. The thief's half of the atomics is taken from the crate `st3`.
 #[derive(Debug)]
 pub struct Lifo<const BITS: u32 = 32>(());
 
@@ -83,7 +83,7 @@ impl<const BITS: u32> Rules for Lifo<BITS> {
     #[inline(always)]
     fn released(state: &State, _claims: u64) -> u32 {
         // Ordering: Acquire pairs with the Release in `release`. For the owner: the thief's reads are over before it
-        // writes. For a thief: the former thief's reads are passed on to the owner through its own release.
+        // writes. For a thief: the former thief's reads are passed on to the owner through the present thief's release.
         state.released.load(Ordering::Acquire)
     }
 
@@ -104,7 +104,7 @@ impl<const BITS: u32> Rules for Lifo<BITS> {
 /// The owner pops the oldest item.
 ///
 /// `claims` is `(released, head)`, which differ while a thief reads the positions between them; the end is the tail itself.
-/// The layout of `claims` is that of tokio's queue.
+/// `claims` is laid out as in tokio's queue.
 #[derive(Debug)]
 pub struct Fifo<const BITS: u32 = 32>(());
 
@@ -113,7 +113,8 @@ impl<const BITS: u32> Order for Fifo<BITS> {}
 impl<const BITS: u32> Rules for Fifo<BITS> {
     const BITS: u32 = BITS;
     // Ordering: Release pairs with the Acquire of `claims` in `observe`, as in a lifo ring. A pop that advances `released`
-    // continues the release sequence of a former thief's release, and so passes its reads on to the owner's next look.
+    // continues the release sequence of a former thief's release, and so passes the thief's reads on to the owner's next
+    // look.
     const POP: Ordering = Ordering::Release;
 
     #[inline(always)]
@@ -136,21 +137,21 @@ impl<const BITS: u32> Rules for Fifo<BITS> {
     fn pop(_tail: u32, claims: u64) -> Pop {
         let Claims { high: released, head } = Claims::unpack(claims);
         let next = Self::plus(head, 1);
-        // While a thief reads, what it claimed stays unreleased.
+        // While a thief reads, the claimed positions stay unreleased.
         let high = if released == head { next } else { released };
         Pop { claims: Claims { high, head: next }.pack(), position: head }
     }
 
     #[inline(always)]
     fn release(state: &State, _claim: &Claim) {
-        // The owner may have popped in the meantime; everything up to its head is released.
+        // The owner may have popped in the meantime; everything up to the head is released.
         let next = |claims| {
             let Claims { head, .. } = Claims::unpack(claims);
             Some(Claims { high: head, head }.pack())
         };
         // Ordering: Release pairs with the Acquire in `acquire_claims`; the slots have been read. Every change of this
-        // atomic is a read-modify-write, so later ones continue its release sequence. Relaxed on failure: the exchange
-        // decides.
+        // atomic is a read-modify-write, so later changes continue the release sequence. Relaxed on failure: the
+        // exchange decides.
         _ = state.claims.fetch_update(Ordering::Release, Ordering::Relaxed, next);
     }
 }

@@ -1,8 +1,8 @@
 //! The owner's end of a ring.
 //!
-//! The owner has its view of the positions in cells of its own: how far it may push, and the claims as it last saw or left
-//! them. So a push reads no atomic that others write until the free slots it knew of are used up, and a pop is one
-//! compare-exchange that need not wait for a load. The fewer cells it writes the better, as the exchange waits for these
+//! The owner has a private view of the positions in cells: how far it may push, and the claims as it last saw or left
+//! them. So a push reads no atomic written by others until the known free slots are used up, and a pop is one
+//! compare-exchange without a load to wait for. The fewer cells it writes the better, as the exchange waits for these
 //! writes. `brigade-lab queue --pattern push-pop-small` measures it.
 
 use core::cell::Cell;
@@ -17,8 +17,8 @@ use super::thief::Stealer;
 
 /// The owner's end of a ring: pushes and pops.
 ///
-/// Not `Sync` and not `Clone`: there is one owner. Items that are queued when it is dropped are left to the stealers, and
-/// dropped with the last of them.
+/// Not `Sync` and not `Clone`: there is a single owner. Items still queued when it is dropped are left to the stealers,
+/// and dropped with the last of them.
 ///
 /// ```
 /// use brigade_queue::lifo;
@@ -36,15 +36,15 @@ use super::thief::Stealer;
 /// ```
 pub struct Worker<T, O: Order> {
     stealer: Stealer<T, O>,
-    /// A position up to which the slots are free; the true one may be further on.
+    /// A position up to which the slots are free; the true position may be further on.
     free_until: Cell<u32>,
-    /// The claims as last seen or left: what the next pop expects. The owner's own changes are always up to date; thieves
-    /// may have advanced the head.
+    /// The claims as last seen or left: the expected value of the next pop. The owner's own changes are always up to
+    /// date; thieves may have advanced the head.
     claims: Cell<u64>,
 }
 
 impl<T, O: Order> Worker<T, O> {
-    /// Creates a ring for `capacity` items, rounded up to a power of two, at least one.
+    /// Creates a ring for `capacity` items, rounded up to a power of two, at least 1.
     ///
     /// Allocates nothing afterwards.
     ///
@@ -59,7 +59,7 @@ impl<T, O: Order> Worker<T, O> {
         }
     }
 
-    /// Creates a ring for `capacity` items, rounded up to a power of two, at least one.
+    /// Creates a ring for `capacity` items, rounded up to a power of two, at least 1.
     ///
     /// # Errors
     /// [`NewError::Capacity`] if `capacity` is over 2³¹, [`NewError::Memory`] if the slots can't be allocated. The few fields
@@ -74,7 +74,7 @@ impl<T, O: Order> Worker<T, O> {
         Self::starting_at(capacity, 0)
     }
 
-    /// Creates a ring whose positions begin at `start`, so that tests see them wrap.
+    /// Creates a ring whose positions begin at `start`, so tests see them wrap.
     pub(super) fn starting_at(capacity: usize, start: u32) -> Result<Self, NewError> {
         let most = O::MAX_CAPACITY as usize;
         if capacity > most {
@@ -108,8 +108,8 @@ impl<T, O: Order> Worker<T, O> {
     /// Queues an item.
     ///
     /// # Errors
-    /// The item, if the ring is full. Items that a thief or a [`Drain`] has claimed still take slots; in a fifo ring so do
-    /// those that the owner has popped since that claim.
+    /// The item, if the ring is full. Items claimed by a thief or a [`Drain`] still take slots; in a fifo ring so do the
+    /// items popped by the owner since the claim.
     #[inline(always)]
     pub fn push(&self, item: T) -> Result<(), T> {
         let ring = self.ring();
@@ -124,7 +124,7 @@ impl<T, O: Order> Worker<T, O> {
         Ok(())
     }
 
-    /// Queues an item; returns how many are queued now, without those that a thief has claimed.
+    /// Queues an item; returns how many are queued now, without items claimed by a thief.
     ///
     /// # Errors
     /// The item, if the ring is full.
@@ -137,7 +137,7 @@ impl<T, O: Order> Worker<T, O> {
         Ok(if known == 1 { 1 } else { self.len() })
     }
 
-    /// Queues the items of an iterator, one by one, so that the iterator may use this queue.
+    /// Queues the items of an iterator, singly, so the iterator may use this queue.
     ///
     /// Takes no more items from the iterator than fit at the beginning; the rest is dropped with it. To keep the rest, pass
     /// `iterator.by_ref()`. An item whose own `next` has taken the last free slot is dropped.
@@ -189,8 +189,8 @@ impl<T, O: Order> Worker<T, O> {
     /// claimed, and may use this queue. It never gets more than the capacity.
     ///
     /// Until the iterator has ended or is dropped, thieves get [`StealError::Busy`] and the slots stay in use; in a fifo ring
-    /// so do those that are popped in the meantime. If it is forgotten, that remains so, and the items that it had not yielded
-    /// leak. Then a lifo ring continues with the other slots; a fifo ring takes the rest of one lap and is full afterwards.
+    /// so do the slots of items popped in the meantime. If the iterator is forgotten, this remains so, and the unyielded items
+    /// leak. Then a lifo ring continues with the other slots; a fifo ring takes the rest of a lap and is full afterwards.
     ///
     /// # Errors
     /// [`StealError::Empty`] if the ring is empty or `count_fn` returns 0, [`StealError::Busy`] if a thief holds a claim.
@@ -212,7 +212,7 @@ impl<T, O: Order> Worker<T, O> {
         Ok(Drain::new(self.ring(), claim))
     }
 
-    /// Returns the number of queued items, without those that a thief has claimed.
+    /// Returns the number of queued items, without items claimed by a thief.
     #[inline]
     pub fn len(&self) -> usize {
         self.claims.set(self.ring().positions.claims());
@@ -243,7 +243,7 @@ impl<T, O: Order> Worker<T, O> {
 
     /// Returns how many slots are free from the tail on, after refreshing the owner's view.
     ///
-    /// Inlined: an item that is about to be pushed stays in registers only if there is no call in between.
+    /// Inlined: an item to be pushed stays in registers only if there is no call in between.
     #[inline(always)]
     pub(super) fn free_slots(&self) -> u32 {
         let claims = self.ring().positions.acquire_claims();
@@ -273,7 +273,7 @@ impl<T, O: Order> Worker<T, O> {
         positions.publish(O::plus(positions.end(), count));
     }
 
-    /// Queues at most `most` items with one publication, as many as fit; returns how many.
+    /// Queues at most `most` items with a single publication, as many as fit; returns how many.
     ///
     /// `next` must not panic and must not be user code: it runs before the publication.
     pub(crate) fn fill(&self, most: usize, mut next: impl FnMut() -> T) -> usize {

@@ -1,6 +1,6 @@
 //! The positions of a ring, and the claims on them; the crate's `README.md` has the whole protocol.
 //!
-//! A position is a number that wraps; a slot's index is its position modulo the capacity. From the oldest to the
+//! A position is a wrapping number; modulo the capacity it is the index of a slot. From the oldest to the
 //! newest:
 //!
 //! ```text
@@ -10,10 +10,10 @@
 //!
 //! **Claim rule.** Between a claim and its release the claimed positions belong to the claimer alone: no push writes them,
 //! and no other thread reads them. The owner's pop needs no release, because only the owner pushes. One thief at a time
-//! holds a claim; another one gets `Busy`.
+//! holds a claim; another thief gets `Busy`.
 //!
-//! The atomic that owner and thieves contend for holds two positions in 64 bits. So one compare-exchange moves a claim, and
-//! it fails if either side moved first.
+//! The contended atomic holds two positions in 64 bits. So one compare-exchange moves a claim, and it fails if either side
+//! moved first.
 
 use core::marker::PhantomData;
 
@@ -24,14 +24,14 @@ use super::error::StealError;
 use super::order::sealed::Rules;
 use super::state::{Claim, Claims, State};
 
-/// What a thief saw before it claims.
+/// The view of a thief before it claims.
 pub(super) struct Snapshot {
     claims: u64,
-    /// The number of items that it may claim, at least one and at most the capacity.
+    /// The number of items it may claim, at least 1 and at most the capacity.
     pub(super) count: u32,
 }
 
-/// The positions of a ring of one order.
+/// The positions of a ring of this order.
 pub(super) struct Positions<O> {
     state: State,
     order: PhantomData<O>,
@@ -63,18 +63,18 @@ impl<O: Rules> Positions<O> {
         self.state.end.store(end, Ordering::Release);
     }
 
-    /// Owner: returns the claims, to find out what has been released.
+    /// Owner: returns the claims, to find released positions.
     #[inline(always)]
     pub(super) fn acquire_claims(&self) -> u64 {
         // Ordering: Acquire pairs with the Release in `Fifo::release`: the thief's reads are over before the
-        // owner writes. For lifo, `released` has its own.
+        // owner writes. For lifo, the load of `released` is an Acquire.
         self.state.claims.load(Ordering::Acquire)
     }
 
     /// Owner: replaces the claims by those after a pop.
     ///
     /// # Errors
-    /// The present claims, if they are not the expected ones.
+    /// The present claims, if not as expected.
     #[inline(always)]
     pub(super) fn claim_pop(&self, expected: u64, next: u64) -> Result<u64, u64> {
         // Ordering: see `POP` of each order. Relaxed on failure: the retry decides.
@@ -84,7 +84,7 @@ impl<O: Rules> Positions<O> {
     /// Owner: returns the present claims.
     #[inline(always)]
     pub(super) fn claims(&self) -> u64 {
-        // Ordering: Relaxed: the owner uses it only for a count and for what its next exchange expects.
+        // Ordering: Relaxed: the owner uses it only for a count and as the expected value of the next exchange.
         self.state.claims.load(Ordering::Relaxed)
     }
 
@@ -98,8 +98,8 @@ impl<O: Rules> Positions<O> {
         if O::released(&self.state, claims) != head {
             return Err(StealError::Busy);
         }
-        // The atomics were read one after the other. A push in between only adds. A pop in between can make the count
-        // arbitrary, but it has changed the claims, so that `claim` fails. The count is limited all the same.
+        // The atomics were not read at once. A push in between only adds. A pop in between can make the count
+        // arbitrary, but it has changed the claims, so `claim` fails. The count is limited all the same.
         let count = self.count(claims).min(capacity);
         if count == 0 { Err(StealError::Empty) } else { Ok(Snapshot { claims, count }) }
     }
@@ -110,7 +110,7 @@ impl<O: Rules> Positions<O> {
         let Claims { high, head } = Claims::unpack(snapshot.claims);
         let next = Claims { high, head: O::plus(head, count) }.pack();
         // Ordering: Release pairs with the Acquires in `observe` and `len`: a thread that sees this claim sees the pushes
-        // of what it claims. Acquire keeps the reads of the slots behind it, which `end` has made safe already.
+        // of the claimed items. Acquire keeps the reads of the slots behind the claim; `end` has made them safe already.
         self.state
             .claims
             .compare_exchange(snapshot.claims, next, Ordering::AcqRel, Ordering::Relaxed)
@@ -133,7 +133,7 @@ impl<O: Rules> Positions<O> {
         self.count(self.state.claims.load(Ordering::Acquire))
     }
 
-    /// Returns the oldest position that a thief may still be reading, by claims that were loaded with Acquire.
+    /// Returns the oldest position that a thief may still be reading, by claims loaded with Acquire.
     #[inline(always)]
     pub(super) fn released(&self, claims: u64) -> u32 {
         O::released(&self.state, claims)

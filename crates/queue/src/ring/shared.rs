@@ -1,4 +1,4 @@
-//! What owner and thieves share: the slots and the positions in them.
+//! The memory shared by owner and thieves: the slots and the positions in them.
 
 use alloc::boxed::Box;
 use alloc::collections::TryReserveError;
@@ -13,10 +13,10 @@ use super::order::Order;
 use super::positions::Positions;
 use super::state::Claim;
 
-/// The number of exchanges that a thief may lose before the ring counts as busy.
+/// The number of exchanges a thief may lose before the ring counts as busy.
 const CLAIM_ATTEMPTS: u32 = 4;
 
-/// Fewer items are moved one by one: a block copy costs as much as a handful of them.
+/// Fewer items are moved singly: a block copy costs as much as a handful of them.
 const MIN_BLOCK_COPY: u32 = 8;
 
 /// The slots of a ring and the positions in it.
@@ -47,8 +47,8 @@ impl<T, O: Order> Ring<T, O> {
     #[inline(always)]
     pub(super) fn slot(&self, position: u32) -> &UnsafeCell<MaybeUninit<T>> {
         // SAFETY: there is at least one slot and their number is a power of two (`Worker::try_new`), so the
-        // masked position is one of them. Unchecked, because a check that could unwind here would keep the
-        // item that is about to be written in memory instead of in registers.
+        // masked position is in range. Unchecked, because a check that could unwind here would keep the
+        // item to be written in memory instead of in registers.
         unsafe { self.slots.get_unchecked(position as usize & (self.slots.len() - 1)) }
     }
 
@@ -91,7 +91,7 @@ impl<T, O: Order> Ring<T, O> {
     #[inline(always)]
     pub(super) fn claim_oldest(&self, pick: impl Fn(u32) -> u32) -> Result<Claim, StealError> {
         for _ in 0..CLAIM_ATTEMPTS {
-            // Not limited: with a count that is too large the claim fails, and it is not passed on.
+            // Not limited: with too large a count the claim fails, and the count is not passed on.
             let snapshot = self.positions.observe(u32::MAX)?;
             let count = pick(snapshot.count).min(snapshot.count);
             if count == 0 {
@@ -104,7 +104,7 @@ impl<T, O: Order> Ring<T, O> {
         Err(StealError::Busy)
     }
 
-    /// Moves a run of items to another ring, or to other positions of this one.
+    /// Moves a run of items to another ring, or to other positions of this ring.
     ///
     /// # Safety
     /// The caller must have claimed the run (Claim rule) and read it once. It must own the other ring, whose `count`
@@ -131,7 +131,7 @@ impl<T, O: Order> Ring<T, O> {
             let from = &self.slots[start as usize & (self.slots.len() - 1)..];
             let to = &other.slots[at as usize & (other.slots.len() - 1)..];
             let run = (count as usize).min(from.len()).min(to.len());
-            // SAFETY: Claim rule and vacancy, guaranteed by the caller; a vacant position is not a claimed one.
+            // SAFETY: Claim rule and vacancy, guaranteed by the caller; a vacant position is not claimed.
             unsafe { cell::move_items(&from[..run], &to[..run]) };
             #[allow(clippy::cast_possible_truncation)]
             let run = run as u32;

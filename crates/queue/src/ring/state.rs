@@ -1,4 +1,4 @@
-//! The atomics that owner and thieves share, and the two positions that one of them holds.
+//! The atomics shared by owner and thieves, and the pair of positions in `claims`.
 
 use brigade_sync::CachePadded;
 use brigade_sync::atomic::{AtomicU32, AtomicU64};
@@ -31,17 +31,17 @@ impl Claims {
 pub struct Claim {
     /// The oldest position of the run.
     pub(super) start: u32,
-    /// The length of the run, at least one.
+    /// The length of the run, at least 1.
     pub(super) count: u32,
 }
 
-/// The atomics that owner and thieves share.
+/// The atomics shared by owner and thieves.
 #[derive(Debug)]
 pub struct State {
-    /// Written by the owner: what the order publishes as the end for a tail.
+    /// Written by the owner: the end, as the order publishes it for a tail.
     pub(super) end: CachePadded<AtomicU32>,
     /// Changed by the owner and by thieves, by compare-exchange only.
     pub(super) claims: CachePadded<AtomicU64>,
-    /// Of a lifo ring, the oldest position that a thief may still be reading. Written by the thief that holds the claim.
+    /// Of a lifo ring, the oldest position that a thief may still be reading. Written by the holder of the claim.
     pub(super) released: CachePadded<AtomicU32>,
 }

@@ -9,7 +9,7 @@ use super::shared::Ring;
 
 /// A thief's end of a ring: takes the oldest items.
 ///
-/// One thief at a time moves items; during that time the others get [`StealError::Busy`] at once.
+/// One thief at a time moves items; meanwhile the others get [`StealError::Busy`] at once.
 pub struct Stealer<T, O: Order> {
     pub(super) ring: Arc<Ring<T, O>>,
 }
@@ -39,7 +39,7 @@ impl<T, O: Order> Stealer<T, O> {
 
     /// Returns a number that changes with each push, pop and steal.
     ///
-    /// If two versions are equal and [`len`](Self::len) was not 0 in between, the oldest item has waited all that time.
+    /// If two versions are equal and [`len`](Self::len) was not 0 in between, the oldest item has waited all the time.
     pub fn version(&self) -> u64 {
         self.ring.positions.version()
     }
@@ -52,7 +52,7 @@ impl<T, O: Order> Clone for Stealer<T, O> {
 }
 
 impl<T, O: Order> PartialEq for Stealer<T, O> {
-    /// Returns whether both steal from one ring.
+    /// Returns whether both steal from the same ring.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.ring, &other.ring)
     }

@@ -1,4 +1,4 @@
-//! Steals that move items from one ring to another.
+//! Steals from ring to ring.
 
 use super::error::StealError;
 use super::order::Order;
@@ -35,10 +35,10 @@ impl<T, O: Order> Stealer<T, O> {
 
     /// Takes the oldest items: returns the newest of them and moves the others to `destination`, in order.
     ///
-    /// The returned count is that of the moved items, without the returned one. Otherwise as [`steal`](Self::steal).
+    /// The returned count is of the moved items, without the returned item. Otherwise as [`steal`](Self::steal).
     ///
     /// # Errors
-    /// As for [`steal`](Self::steal), except that a full destination is no error: one item can be returned.
+    /// As for [`steal`](Self::steal), except that a full destination is no error: an item can be returned.
     #[inline]
     pub fn steal_and_pop<C: FnMut(usize) -> usize>(
         &self,
@@ -52,7 +52,7 @@ impl<T, O: Order> Stealer<T, O> {
 
     /// Takes half of the items, rounded up: returns the oldest of them and moves the others to `destination`, in order.
     ///
-    /// The half is that of the number at the time of the claim. Otherwise as [`steal_and_pop`](Self::steal_and_pop).
+    /// The number at the time of the claim is halved. Otherwise as [`steal_and_pop`](Self::steal_and_pop).
     ///
     /// # Errors
     /// As for [`steal_and_pop`](Self::steal_and_pop).
@@ -73,7 +73,7 @@ impl<T, O: Order> Stealer<T, O> {
         item.map(|item| (item, count)).ok_or(StealError::Empty)
     }
 
-    /// Moves the oldest items, at most `most`, or at most half of all; also returns one of them if asked to, and how many went
+    /// Moves the oldest items, at most `most`, or at most half of all; also returns an item if asked to, and how many went
     /// to `destination`.
     #[inline(always)]
     fn transfer(

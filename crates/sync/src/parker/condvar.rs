@@ -8,7 +8,7 @@ use crate::lock::{Condvar, Mutex};
 /// A lock and a condition variable for the thread of each of `N` seats.
 #[derive(Debug)]
 pub(super) struct Sleepers<const N: usize> {
-    /// Indexed by seat. The lock is held to look and to wake, so that no wake falls between the look and the wait.
+    /// Indexed by seat. The lock is held to look and to wake, so no wake falls between the look and the wait.
     pairs: [(Mutex<()>, Condvar); N],
 }
 
@@ -29,7 +29,7 @@ impl<const N: usize> Sleepers<N> {
         }
     }
 
-    /// Wakes the threads of these seats that are blocked on the state, one after the other.
+    /// Wakes the blocked threads of these seats, one after the other.
     pub(super) fn wake(&self, _state: &AtomicU32, seats: u32) {
         for (seat, (lock, condvar)) in self.pairs.iter().enumerate() {
             if seats & (1 << seat) != 0 {

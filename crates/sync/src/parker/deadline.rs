@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use crate::time;
 
-/// The end of a wait, if it has one.
+/// The end of a wait, if limited.
 pub(super) struct Deadline(Option<Instant>);
 
 impl Deadline {
-    /// Returns the deadline `timeout` from now. A time that `Instant` can't represent counts as no deadline.
+    /// Returns the deadline `timeout` from now. A time beyond the range of `Instant` counts as no deadline.
     pub(super) fn after(timeout: Option<Duration>) -> Self {
         Self(timeout.and_then(|timeout| time::now().checked_add(timeout)))
     }

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use crate::atomic::AtomicU32;
 
-/// Blocks the threads of up to `N` seats on one atomic, each with a bit of its own; it needs no memory.
+/// Blocks the threads of up to `N` seats on one atomic, with a bit for each seat; it needs no memory.
 #[derive(Debug, Default)]
 pub(super) struct Sleepers<const N: usize>;
 
@@ -18,17 +18,17 @@ impl<const N: usize> Sleepers<N> {
         let op = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
         let unused = ptr::null::<u32>();
         let bits = 1_u32 << seat;
-        // SAFETY: `state` and `deadline` outlive the call and have the layouts that futex(2) names.
+        // SAFETY: `state` and `deadline` outlive the call and have the layouts given in futex(2).
         // Every result (woken, changed, interrupted, timed out) makes the caller look again.
         unsafe {
             libc::syscall(libc::SYS_futex, state.as_ptr(), op, value, deadline, unused, bits)
         };
     }
 
-    /// Wakes the threads of these seats that are blocked on `state`, with one system call.
+    /// Wakes the threads of these seats blocked on `state`, with a single system call.
     pub(super) fn wake(&self, state: &AtomicU32, seats: u32) {
         let op = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
-        // One thread for each seat: the kernel looks for no more.
+        // A thread for each seat: the kernel looks for no more.
         let most = seats.count_ones();
         let unused = ptr::null::<u32>();
         // SAFETY: the kernel uses the address as a key and does not dereference it.
@@ -36,7 +36,7 @@ impl<const N: usize> Sleepers<N> {
     }
 }
 
-/// Returns the time of the clock that futex(2) measures absolute timeouts by.
+/// Returns the time of the clock used by futex(2) for absolute timeouts.
 fn now() -> Duration {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a writable `timespec`. The clock always exists, so the call can't fail.
@@ -45,7 +45,7 @@ fn now() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// Converts to the kernel's type; a time that is too long becomes the longest possible one.
+/// Converts to the kernel's type; a time out of range becomes the longest possible.
 fn timespec(time: Duration) -> libc::timespec {
     libc::timespec {
         tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),

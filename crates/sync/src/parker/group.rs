@@ -1,25 +1,24 @@
-//! The parker of up to [`SEATS`](ParkerGroup::SEATS) threads; one system call wakes any subset of them.
+//! The parker of up to [`SEATS`](ParkerGroup::SEATS) threads; a single system call wakes any subset of them.
 //!
-//! Protocol. Two atomics with a bit for each seat. `tokens`: there is a token for this seat; this is the atomic that the
-//! kernel compares. `asleep`: the thread of this seat is in the kernel, or about to be.
+//! Protocol. Two atomics with a bit for each seat. `tokens`: there is a token for this seat; the kernel compares this
+//! atomic. `asleep`: the thread of this seat is in the kernel, or about to be.
 //!
-//! - *Sleeper*: sets its bit in `asleep`; fence; reads `tokens`. If its own bit is set, it clears its bit in `asleep`,
-//!   then takes the token. Otherwise the kernel blocks the thread if `tokens` still holds the value read, to be woken
-//!   by its own bit. After every return from the kernel it reads `tokens` again. A timeout clears both bits; a token
-//!   that was among them counts as taken.
-//! - *Waker*: sets bits in `tokens`; fence; reads `asleep`; makes one kernel call for the seats that are asleep and
-//!   had no token before. For a token that is still there, its waker has made the call or is about to.
+//! - *Sleeper*: sets its bit in `asleep`; fence; reads `tokens`. If its bit there is set, it clears its bit in
+//!   `asleep`, then takes the token. Otherwise the kernel blocks the thread if `tokens` still holds the value read, to
+//!   be woken by its own bit. After every return from the kernel it reads `tokens` again. A timeout clears both bits;
+//!   a token among them counts as taken.
+//! - *Waker*: sets bits in `tokens`; fence; reads `asleep`; makes a kernel call for the seats that are asleep and
+//!   had no token before. For an earlier token, its waker has made the call or is about to.
 //!
-//! **No token is slept through.** One of the two fences is first. If it is the sleeper's, the waker sees `asleep`, and
+//! **No token is slept through.** Either fence is first. If it is the sleeper's, the waker sees `asleep`, and
 //! its call comes after the token was stored. Then the sleeper is in the kernel and is woken, or arrives later and the
 //! comparison fails. If it is the waker's, the sleeper sees the token.
 //!
 //! **No needless call.** Only the thread of a seat clears its bit in `asleep`, and it does so before it takes the
-//! token. So the waker that stores the next token sees that the thread is awake. A waker must not clear the bit. If it
-//! were preempted between that and its call, the thread could go to sleep a second time without a later waker seeing it
-//! asleep.
+//! token. So the next waker sees that the thread is awake. A waker must not clear the bit. If it were preempted between
+//! the two, the thread could go to sleep a second time without a later waker seeing it asleep.
 //!
-//! **The kernel wakes no other thread.** But every token stored or taken changes `tokens`. A thread that was about to block
+//! **The kernel wakes no other thread.** But every token stored or taken changes `tokens`. A thread about to block
 //! then returns from the kernel at once and tries again.
 
 use core::time::Duration;
@@ -29,13 +28,13 @@ use super::sleeper::Sleepers;
 use crate::atomic::{AtomicU32, Ordering, fence};
 use crate::step;
 
-/// Seats of a group: one for each bit of a futex mask; fewer under the model checker.
+/// Seats of a group: as many as a futex mask has bits; fewer under the model checker.
 const SEATS: u32 = if cfg!(brigade_loom) { 3 } else { 32 };
 
-/// Blocks up to [`SEATS`](Self::SEATS) threads, each until another thread stores a token for its seat.
+/// Blocks up to [`SEATS`](Self::SEATS) threads, each until another thread stores a token for the seat.
 ///
-/// A seat is a number below `SEATS` that one thread uses. For each seat this is what [`Parker`](crate::Parker) is for
-/// one thread. On Linux one system call wakes any number of them. A set of seats is a mask: bit `i` is seat `i`.
+/// A seat is a number below `SEATS`, used by a single thread. Each seat works like a [`Parker`](crate::Parker). On
+/// Linux a single system call wakes any number of them. A set of seats is a mask: bit `i` is seat `i`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -49,9 +48,9 @@ const SEATS: u32 = if cfg!(brigade_loom) { 3 } else { 32 };
 pub struct ParkerGroup {
     /// A bit for each token.
     tokens: AtomicU32,
-    /// A bit for each thread that is asleep or about to be.
+    /// A bit for each thread asleep or about to be.
     asleep: AtomicU32,
-    /// What blocks the threads.
+    /// The means of blocking the threads.
     sleepers: Sleepers<{ SEATS as usize }>,
 }
 
@@ -71,7 +70,7 @@ impl ParkerGroup {
         self.asleep.load(Ordering::Relaxed)
     }
 
-    /// Takes the seat's token if there is one; never blocks.
+    /// Takes the seat's token, if any; never blocks.
     ///
     /// # Panics
     /// If there is no such seat.
@@ -85,8 +84,8 @@ impl ParkerGroup {
 
     /// Blocks the calling thread until it has taken the seat's token (`true`) or `timeout` has passed (`false`).
     ///
-    /// Never returns early. Only one thread at a time may park on a seat; a second one would take the first one's
-    /// token.
+    /// Never returns early. Only one thread at a time may park on a seat; a second thread would take the first
+    /// thread's token.
     ///
     /// # Panics
     /// If there is no such seat.
@@ -114,14 +113,14 @@ impl ParkerGroup {
         }
     }
 
-    /// Stores a token for each seat of the mask, and wakes those of their threads that are asleep.
+    /// Stores a token for each seat of the mask, and wakes the sleeping threads among them.
     ///
     /// Returns the seats that were asleep and had no token yet. Makes one system call if there are any, none otherwise.
     #[inline]
     pub fn unpark(&self, seats: u32) -> u32 {
         step();
         // Ordering: Release publishes the caller's writes to the threads that take the tokens. Acquire pairs with the
-        // Release in `take`: the thread that took the last token had cleared its bit in `asleep` before.
+        // Release in `take`: the taker of the last token had cleared its bit in `asleep` before.
         let before = self.tokens.fetch_or(seats, Ordering::AcqRel);
         // Ordering: pairs with the fence in `park`.
         fence(Ordering::SeqCst);
@@ -139,7 +138,7 @@ impl ParkerGroup {
     }
 }
 
-/// Returns the mask of one seat.
+/// Returns the mask of a seat.
 ///
 /// # Panics
 /// If there is no such seat.

@@ -1,7 +1,7 @@
 //! Blocking a thread until another thread stores a token for it.
 //!
-//! [`Parker`] blocks one thread, [`ParkerGroup`] up to 32; one system call wakes any subset of them. Not
-//! `std::thread::park`: std's own locks consume its tokens (rust-lang/rust#145816).
+//! [`Parker`] blocks a thread, [`ParkerGroup`] up to 32; a single system call wakes any subset of them.
+//! Not `std::thread::park`: std's own locks consume its tokens (rust-lang/rust#145816).
 //!
 //! Each module imports only from those below it:
 //!

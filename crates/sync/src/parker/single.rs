@@ -1,9 +1,9 @@
-//! The parker of one thread.
+//! The parker of a single thread.
 //!
 //! Protocol. One state: `EMPTY`, `NOTIFIED` (there is a token), `ASLEEP` (the thread is in the kernel, or about to
 //! be). Only the parking thread writes `ASLEEP` and takes the token. Any thread writes `NOTIFIED`, by a swap; a swap
 //! that returns `ASLEEP` must be followed by the kernel call. The kernel compares the state with `ASLEEP` before it
-//! blocks the thread, so a token that was stored before that is not slept through.
+//! blocks the thread, so no earlier token is slept through.
 
 use core::time::Duration;
 
@@ -16,9 +16,9 @@ const EMPTY: u32 = 0;
 const NOTIFIED: u32 = 1;
 const ASLEEP: u32 = 2;
 
-/// Blocks one thread until another thread stores a token.
+/// Blocks a thread until another thread stores a token.
 ///
-/// A token that was stored before the thread parks lets it pass at once; several tokens count as one.
+/// A token stored before the thread parks lets it pass at once; several tokens count as one.
 ///
 /// ```
 /// use brigade_sync::Parker;
@@ -31,7 +31,7 @@ const ASLEEP: u32 = 2;
 pub struct Parker {
     /// `EMPTY`, `NOTIFIED` or `ASLEEP`.
     state: AtomicU32,
-    /// What blocks the thread, which has seat 0.
+    /// The means of blocking the thread, which has seat 0.
     sleepers: Sleepers<1>,
 }
 
@@ -41,7 +41,7 @@ impl Parker {
         Self::default()
     }
 
-    /// Takes the token if there is one; never blocks.
+    /// Takes the token, if any; never blocks.
     #[inline]
     pub fn try_take(&self) -> bool {
         step();
@@ -60,7 +60,7 @@ impl Parker {
 
     /// Blocks the calling thread until it has taken a token (`true`) or `timeout` has passed (`false`).
     ///
-    /// Never returns early. Only one thread at a time may park; a second one would take the first one's token.
+    /// Never returns early. Only one thread at a time may park; a second thread would take the first thread's token.
     pub fn park(&self, timeout: Option<Duration>) -> bool {
         step();
         // Ordering: a token found here pairs with the Release in `unpark`; writing `ASLEEP` publishes nothing.
@@ -97,7 +97,7 @@ impl Parker {
     #[inline]
     pub fn unpark(&self) -> bool {
         step();
-        // Ordering: Release publishes the caller's writes to the thread that takes the token.
+        // Ordering: Release publishes the caller's writes to the taker of the token.
         let asleep = self.state.swap(NOTIFIED, Ordering::Release) == ASLEEP;
         if asleep {
             self.sleepers.wake(&self.state, 1);

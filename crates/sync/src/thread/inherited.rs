@@ -1,10 +1,10 @@
-//! What a thread inherits from the thread that starts it: the CPUs that it may run on, its nice value, its signal mask.
+//! The values inherited from the starting thread: the permitted CPUs, the nice value, the signal mask.
 //!
-//! The system passes them on from the thread that happens to start another one. A pool starts threads wherever a job is submitted, so it
-//! reads them once, where it is built, and each of its threads begins with these.
+//! The system passes them on from the thread that happens to start another. A pool starts threads wherever a job is submitted, so it
+//! reads them once, where it is built, and each of its threads begins with these values.
 //!
-//! A thread that a pool has started passes on the values that it began with, and not its own: these may be a pin, a nice value for one
-//! kind of job, or an affinity that is narrowed for a moment. On systems other than Linux there is nothing here.
+//! A thread started by a pool passes on its initial values, not the present ones: these may be a pin, a nice value for some kind of
+//! job, or an affinity narrowed for a moment. On systems other than Linux there is nothing here.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -18,11 +18,11 @@ use crate::time;
 use crate::unmodelled::Mutex;
 
 crate::scoped_thread_local! {
-    /// The values that the calling thread passes on, if it is a [`NewThread`](super::NewThread).
+    /// The values passed on by the calling thread, if it is a [`NewThread`](super::NewThread).
     static PASSED_ON: Arc<Inherited>
 }
 
-/// The values that a thread inherits from the thread that starts it. Those that are not known are left as they are.
+/// The values that a thread inherits from the starting thread. Unknown values are left as they are.
 ///
 /// ```
 /// use brigade_sync::thread::Inherited;
@@ -37,14 +37,14 @@ pub struct Inherited {
 }
 
 impl Inherited {
-    /// Returns the values for the threads of a pool that the calling thread builds: those that it began with if a pool has started it,
-    /// else those that it has.
+    /// Returns the values for the threads of a pool built by the calling thread: its initial values if a pool has started it, else the
+    /// present values.
     pub fn here() -> Arc<Self> {
         PASSED_ON.with(|given| given.cloned()).unwrap_or_else(|| Arc::new(Self::of_this_thread()))
     }
 
     /// Returns the values for a thread that serves the whole process, whichever thread starts it: the CPUs and the nice value of the
-    /// main thread. It blocks all signals. A nice value that is lower than the value of its starter may need a privilege.
+    /// main thread. It blocks all signals. A nice value below the starter's may need a privilege.
     pub fn of_the_process() -> Arc<Self> {
         if cfg!(brigade_seeded) {
             return Arc::default();
@@ -67,8 +67,8 @@ impl Inherited {
         PASSED_ON.set(self, main)
     }
 
-    /// Gives the calling thread these values; returns whether it has the affinity. A lower nice value than it has may need a privilege:
-    /// without that, the thread keeps its own.
+    /// Gives the calling thread these values; returns whether it has the affinity. A lower nice value may need a privilege; without it,
+    /// the thread keeps the present value.
     pub(super) fn apply(&self) -> bool {
         let me = ThreadRef::caller();
         if let Some(signals) = &self.signals {
@@ -77,7 +77,7 @@ impl Inherited {
         if let Some(nice) = self.nice.filter(|_| self.nice != system::nice(0)) {
             _ = set_nice(nice);
         }
-        // Only if it differs: the system would take one that is set for a wish, and not widen it with the CPUs of the cgroup.
+        // Only if it differs: the system would take a set affinity for a wish, and not widen it with the CPUs of the cgroup.
         self.affinity.is_none_or(|set| me.affinity() == Some(set) || me.set_affinity(&set))
     }
 
@@ -86,11 +86,11 @@ impl Inherited {
         self.affinity
     }
 
-    /// Returns how many threads with these values may run at once by affinity and quota; 1 if that is unknown. The quota is the
+    /// Returns how many threads with these values may run at once by affinity and quota; 1 if unknown. The quota is the
     /// quota of the process at most 10 seconds ago.
     pub fn parallelism(&self) -> usize {
         if cfg!(brigade_seeded) || !time::HAS_CLOCK {
-            // Without what an earlier run has read.
+            // Without the reading of an earlier run.
             return available();
         }
         let last = *LAST_READ.get().lock();
@@ -115,20 +115,20 @@ impl Inherited {
         Ok(number)
     }
 
-    /// How many CPUs such a thread may run on; any number if that is unknown.
+    /// How many CPUs such a thread may run on; any number if unknown.
     fn cpus(&self) -> usize {
         self.affinity.map_or(usize::MAX, |set| set.len())
     }
 }
 
-/// The [`Quota`] that was read last, and when. To read it takes twelve system calls or more, and programs make pools for small work.
+/// The last reading of the [`Quota`], and when. A reading takes twelve system calls or more, and programs make pools for small work.
 static LAST_READ: PerProcess<Mutex<Option<(Instant, Quota)>>> = PerProcess::new();
 
 /// How long a quota counts as the present one: the manager of a container changes it by the minute at most.
 const FRESH: Duration = Duration::from_secs(10);
 
-/// What is known of the quota of the process: a thread that may run on `cpus` CPUs has read `number`, the smaller one of that and the
-/// quota.
+/// The known bound on the quota of the process: on a thread that may run on `cpus` CPUs the reading was `number`, the smaller of
+/// `cpus` and the quota.
 #[derive(Clone, Copy)]
 struct Quota {
     number: usize,
@@ -136,14 +136,14 @@ struct Quota {
 }
 
 impl Quota {
-    /// The quota that was read last, unless it is too old.
+    /// The last reading, unless it is too old.
     fn of_now(last: Option<(Instant, Self)>, now: Instant) -> Option<Self> {
         last.filter(|&(read, _)| now.saturating_duration_since(read) < FRESH)
             .map(|(_, quota)| quota)
     }
 
-    /// How many threads may run at once that may run on this many CPUs. `None` if they may run on more than the thread that has read
-    /// the quota, and that thread has not met it.
+    /// How many threads may run at once if each may run on this many CPUs. `None` if the reading thread was permitted fewer CPUs,
+    /// and was not limited by the quota.
     fn of(self, cpus: usize) -> Option<usize> {
         let is_met = self.number < self.cpus;
         (is_met || cpus <= self.cpus).then_some(self.number.min(cpus))
@@ -153,7 +153,7 @@ impl Quota {
 /// Sets the nice value of the calling thread, −20 to 19.
 ///
 /// # Errors
-/// The system's, if the thread may not have that value, and where a thread has no nice value of its own.
+/// The system's error, if the thread may not have this value, or on a system without a nice value for each thread.
 pub fn set_nice(nice: i32) -> io::Result<()> {
     system::set_nice(nice)
 }
@@ -167,7 +167,7 @@ mod system {
     use core::ptr;
     use std::io;
 
-    /// The nice value of a thread. For Linux, 0 is the calling thread, and the number of the process its main thread.
+    /// The nice value of a thread. For Linux, 0 is the calling thread, and the number of the process the main thread.
     pub(super) fn nice(thread: u32) -> Option<i32> {
         // The kernel's own call: its 1 to 40 can't be taken for an error.
         // SAFETY: the call has two integers and no effect on memory.
@@ -183,7 +183,7 @@ mod system {
         }
     }
 
-    /// Sets the time slice of the calling thread, in nanoseconds. If that fails, nothing is lost but time.
+    /// Sets the time slice of the calling thread, in nanoseconds. A failure costs only time.
     pub(in super::super) fn set_slice(nanos: u64) {
         let attributes = libc::sched_attr {
             size: size_of::<libc::sched_attr>() as u32,
@@ -223,7 +223,7 @@ mod system {
         }
 
         pub(super) fn apply(&self) {
-            // SAFETY: the set is initialised; the former one is not asked for.
+            // SAFETY: the set is initialised; the former set is not asked for.
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, ptr::null_mut()) };
         }
     }
@@ -268,7 +268,7 @@ mod system {
 mod tests {
     use super::*;
 
-    /// What a thread of a pool that was built here begins with, if a thread with other values starts it.
+    /// The initial values of a thread in a pool built here, if a thread with other values starts it.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_thread_begins_with_the_values_that_it_was_given() {
@@ -281,7 +281,7 @@ mod tests {
             let (sender, receiver) = std::sync::mpsc::channel();
             let main = move || {
                 let began = (ThreadRef::caller().affinity(), blocks_sigterm());
-                // What it has set is not passed on.
+                // Its later settings are not passed on.
                 ThreadRef::caller().set_affinity(&only);
                 _ = sender.send((began, Inherited::here().affinity()));
             };
@@ -319,7 +319,7 @@ mod tests {
         // SAFETY: the set was initialised above.
         unsafe { libc::sigaddset(set.as_mut_ptr(), libc::SIGTERM) };
         let how = if blocks { libc::SIG_BLOCK } else { libc::SIG_UNBLOCK };
-        // SAFETY: the set was initialised above; the former one is not asked for.
+        // SAFETY: the set was initialised above; the former set is not asked for.
         unsafe { libc::pthread_sigmask(how, set.as_ptr(), core::ptr::null_mut()) == 0 }
     }
 

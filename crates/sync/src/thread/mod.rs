@@ -1,4 +1,4 @@
-//! What a pool needs of threads.
+//! Threads, as a pool needs them.
 
 mod inherited;
 
@@ -19,12 +19,12 @@ use crate::lock::{Condvar, Mutex};
 use crate::time;
 
 crate::unmodelled::thread_local! {
-    /// The first thread-local of a thread that [`NewThread::start`] starts. So it is the last one to be destroyed: the standard library
-    /// destroys them in the reverse order of their creation, on all systems but those that destroy them in any order.
+    /// The first thread-local of a thread started by [`NewThread::start`]. So it is the last to be destroyed: the standard library
+    /// destroys them in the reverse order of their creation, on most systems; on the others in any order.
     static FIRST: OnceCell<Ends> = const { OnceCell::new() };
 }
 
-/// Sets the end of its thread when it is dropped.
+/// When dropped, records the end of the thread.
 struct Ends(Arc<End>);
 
 impl Drop for Ends {
@@ -55,7 +55,7 @@ impl End {
     }
 }
 
-/// A thread that has not been started.
+/// An unstarted thread.
 ///
 /// ```
 /// use brigade_sync::thread::NewThread;
@@ -72,13 +72,13 @@ impl End {
 pub struct NewThread {
     name: Option<String>,
     stack_size: Option<usize>,
-    /// The values that it begins with; `None` for those of the thread that starts it.
+    /// The values it begins with; `None` for those of the starting thread.
     inherited: Option<Arc<Inherited>>,
     main: Box<dyn FnOnce() + Send>,
 }
 
 impl NewThread {
-    /// Describes a thread. `stack_size` is in bytes; `None` means the standard library's default. The name is cut at its
+    /// Describes a thread. `stack_size` is in bytes; `None` means the standard library's default. The name is cut at the
     /// first NUL.
     pub fn new(
         name: String,
@@ -88,12 +88,12 @@ impl NewThread {
         Self { name: None, stack_size, inherited: None, main: Box::new(main) }.with_name(name)
     }
 
-    /// Returns the name that the thread will have, if any.
+    /// Returns the future name of the thread, if any.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// Gives the thread another name, which is cut at its first NUL.
+    /// Gives the thread another name, which is cut at the first NUL.
     ///
     /// ```
     /// use brigade_sync::thread::NewThread;
@@ -119,18 +119,18 @@ impl NewThread {
         self
     }
 
-    /// Has [`start`](Self::start) give the thread these values, and not those of the thread that starts it.
+    /// Has [`start`](Self::start) give the thread these values, and not those of the starting thread.
     #[doc(hidden)]
     pub fn inheriting(mut self, inherited: Arc<Inherited>) -> Self {
         self.inherited = Some(inherited);
         self
     }
 
-    /// Starts the thread. One of a pool begins with the CPUs, the nice value and the signal mask that the thread had which built the
-    /// pool (on Linux).
+    /// Starts the thread. On Linux a pool's thread begins with the CPUs, the nice value and the signal mask of the thread that built
+    /// the pool.
     ///
     /// # Errors
-    /// The system's error if it can't start one.
+    /// The system's error if it can't start a thread.
     pub fn start(self) -> io::Result<Thread> {
         let mut builder = imp::Builder::new();
         if let Some(name) = self.name {
@@ -154,13 +154,13 @@ impl NewThread {
         Ok(Thread(Some((thread, end))))
     }
 
-    /// Returns the stack size that the thread should have, in bytes, if one was set.
+    /// Returns the stack size to be requested, in bytes, if set.
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }
 
-    /// Is the thread: runs its main function on the calling thread, which the caller has started for that, and returns at its
-    /// end. The thread keeps its own CPUs, nice value and signal mask.
+    /// Is the thread: runs its main function on the calling thread, which the caller has started for this purpose, and
+    /// returns at the end. The thread keeps its CPUs, nice value and signal mask.
     ///
     /// ```
     /// use brigade_sync::thread::NewThread;
@@ -204,7 +204,7 @@ impl Thread {
         drop(self.0.map(|(thread, _)| thread.join()));
     }
 
-    /// Does what [`join`](Self::join) does, but waits until `deadline` at most.
+    /// Like [`join`](Self::join), but waits until `deadline` at most.
     ///
     /// # Errors
     /// The thread, if it has not ended by then.
@@ -232,12 +232,12 @@ impl Thread {
     }
 }
 
-/// Returns the calling thread's id; no two threads of a process ever have the same one.
+/// Returns the calling thread's id; no two threads of a process ever have the same id.
 pub fn current_id() -> ThreadId {
     imp::current().id()
 }
 
-/// Returns how many threads may run at once in a pool that the calling thread builds: [`Inherited::parallelism`].
+/// Returns how many threads may run at once in a pool built by the calling thread: [`Inherited::parallelism`].
 pub fn parallelism() -> usize {
     Inherited::here().parallelism()
 }
@@ -251,7 +251,7 @@ fn available() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Calls a function on a thread of its own: what it sets there ends with that thread.
+/// Calls a function on a new thread: its settings end with the thread.
 ///
 /// ```
 /// use std::thread::{current, Thread};
@@ -267,17 +267,17 @@ pub fn on_another<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) 
     thread.join().map_err(|_| io::Error::other("the call panicked"))
 }
 
-/// Has the system let the calling thread run soon after each of its sleeps, beside threads that compute. For threads that run for some
-/// microseconds at a time.
+/// Has the system let the calling thread run soon after each of its sleeps, beside computing threads. For threads whose turns take
+/// some microseconds.
 ///
-/// On Linux since 6.12 a thread with a shorter time slice takes the processor from one with a longer one, so this sets the shortest, 0.1 ms
-/// (`sched_setattr(2)`). Otherwise it may wait for a slice of the other, some 3 ms. Elsewhere this has no effect.
+/// On Linux since 6.12 a thread with a shorter time slice takes the processor from a thread with a longer slice, so this sets the
+/// shortest slice, 0.1 ms (`sched_setattr(2)`). Otherwise it may wait for a slice of the other, some 3 ms. Elsewhere this has no effect.
 pub fn run_in_short_slices() {
     #[cfg(target_os = "linux")]
     inherited::set_slice(100_000);
 }
 
-/// Yields the processor to another thread that is ready to run.
+/// Yields the processor to another ready thread.
 #[cfg_attr(brigade_seeded, track_caller)]
 pub fn yield_now() {
     #[cfg(brigade_seeded)]

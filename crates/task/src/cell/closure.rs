@@ -16,23 +16,23 @@ use crate::contain::{catch_drop, drop_contained};
 use crate::error::JoinError;
 use crate::work::Work;
 
-/// The closure, then its result.
+/// The closure, then the result.
 enum Stage<F, T> {
     Closure(F),
     Result(Result<T, JoinError>),
     Empty,
 }
 
-/// What a job made of a closure and its handle share.
+/// The memory shared by a job made of a closure and its handle.
 #[repr(C)]
 struct ClosureCell<F, T> {
-    /// First: a pointer to the cell is one to its header.
+    /// First: a pointer to the cell is also a pointer to the header.
     header: Header,
     /// Stage rule.
     stage: UnsafeCell<Stage<F, T>>,
 }
 
-/// Allocates a cell for one job and one handle; returns the job's function and its payload.
+/// Allocates a cell for a job and a handle; returns the function and the payload of the job.
 pub(crate) fn allocate<F, T>(closure: F) -> (Act, NonNull<Header>)
 where
     F: Work<Output = T>,
@@ -67,7 +67,7 @@ impl<F: Work<Output = T>, T> ClosureCell<F, T> {
         })
     }
 
-    /// Takes the closure that the caller claimed.
+    /// Takes the claimed closure.
     ///
     /// # Safety
     /// The caller must have claimed the task and not have taken the closure before.
@@ -82,7 +82,7 @@ impl<F: Work<Output = T>, T> ClosureCell<F, T> {
     /// Writes the result and wakes the handle; returns the result if the handle is gone.
     ///
     /// # Safety
-    /// The caller must have claimed the task and have taken its closure.
+    /// The caller must have claimed the task and have taken the closure.
     unsafe fn finish(&self, result: Result<T, JoinError>) -> Option<Result<T, JoinError>> {
         // SAFETY: Stage rule, guaranteed by the caller.
         unsafe { self.replace(Stage::Result(result)) };
@@ -119,7 +119,7 @@ where
 
     // SAFETY: Payload rule: the payload is a pointer to a cell.
     let pointer = unsafe { payload.cast::<NonNull<Header>>().read() };
-    // SAFETY: Life rule: the job is alive, and its function is called with its cell's types.
+    // SAFETY: Life rule: the job is alive, and its function is called with the types of the cell.
     let cell = unsafe { pointer.cast::<ClosureCell<F, T>>().as_ref() };
     let is_claimed = || cell.header.state.is_claimed();
     // SAFETY: `out` is as the action says, guaranteed by the caller.
@@ -148,7 +148,7 @@ where
     // SAFETY: claimed, and the closure has been taken.
     let unclaimed = unsafe { cell.finish(result) };
     drop(release);
-    // From here on the cell may be gone. A result without a handle is dropped, and its panic unwinds.
+    // From here on the cell may be gone. A result without a handle is dropped, or unwinds if it is a panic.
     match (panic, unclaimed) {
         (Some(payload), _) => panic::resume_unwind(payload),
         (None, Some(Err(JoinError::Panicked(panic)))) => panic.resume(),
@@ -170,7 +170,7 @@ fn start<W: Work>(state: &State, closure: W) -> Result<W::Output, JoinError> {
     }
 }
 
-/// Drops a closure that will not run, and contains a panic of its drop.
+/// Drops a closure without a run, and contains a panic of the drop.
 fn cancel<W: Work>(closure: W, cause: Cause) -> Result<W::Output, JoinError> {
     frames::drop_as(cause, || drop_contained(closure));
     Err(JoinError::Cancelled(cause))
@@ -191,7 +191,7 @@ unsafe fn take<F: Work<Output = T>, T>(header: NonNull<Header>, out: *mut ()) {
     unsafe { out.cast::<Result<T, JoinError>>().write(result) };
 }
 
-/// Runs the closure that the handle claimed if it may start, or drops it for the cause `stop`. The canceller may do the latter.
+/// Runs the claimed closure if it may start, or drops it for the cause `stop`. The canceller may do the latter.
 ///
 /// # Safety
 /// The cell must have these types. The caller must be the handle or the canceller, and have claimed the task.

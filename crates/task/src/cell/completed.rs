@@ -1,19 +1,19 @@
-//! The list of completed jobs that a set shares with the cells of its members.
+//! The list of completed jobs, shared by a set and the cells of its members.
 //!
 //! A member of a set holds a reference to the set's list in its waker slot, in place of a waker. The thread that sets `DONE`
 //! pushes the member's key, and the consumer of the list takes the keys in the order of the pushes.
 //!
-//! **Waiting.** A consumer that waits leaves its waker and a number of keys, under the lock of the keys. So either it sees
+//! **Waiting.** A waiting consumer leaves a waker and a number of keys, under the lock of the keys. So either it sees
 //! enough keys, or the push that completes the number takes the waker, and wakes the consumer once.
 //!
-//! **Telling.** A set that limits its members is told of each completion. The thread that has pushed it calls the set's closure last: by
+//! **Telling.** A set with a limit on members is told of each completion. The pushing thread calls the set's closure last: by
 //! then the completion can be taken, and the consumer has been woken.
 //!
 //! No user code runs under the lock: wakers are cloned before it, and woken and dropped after it. In a forked child a thread of the
 //! parent may hold the lock for ever, so it is not taken there.
 //!
-//! **Rejected.** A waker for each member: an allocation, and a reference to the set that is counted by it. A list without a lock,
-//! whose links lie in the cells: each cell lives until its key is taken, and a wait needs the lock all the same.
+//! **Rejected.** A waker for each member: an allocation, and a counted reference to the set. A list without a lock, whose links
+//! lie in the cells: each cell lives until the key is taken, and a wait needs the lock all the same.
 
 use core::task::Waker;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) struct CompletedList {
     keys: Mutex<Keys>,
     /// The generation of the process that made the list.
     process: u32,
-    /// What is told of each completion, with the key of the job. Called after each push, under no lock.
+    /// The closure to call with the key of each completed job. Called after each push, under no lock.
     pub(crate) on_end: OnceLock<Box<dyn Fn(usize) + Send + Sync>>,
 }
 
@@ -52,19 +52,19 @@ impl Default for CompletedList {
 #[derive(Default)]
 pub(crate) struct Keys {
     pub(crate) list: Vec<usize>,
-    /// The number of keys that ends the wait of the consumer, and the waker that ends it.
+    /// The number of keys at which the consumer's wait ends, and the waker to wake then.
     pub(crate) wait: Option<(usize, Waker)>,
 }
 
-/// What is in the waker slot of a member.
+/// The content of a member's waker slot.
 pub(super) struct Member {
     pub(super) list: Arc<CompletedList>,
-    /// The number that the set knows the member by.
+    /// The key of the member in its set.
     pub(super) key: usize,
 }
 
 impl Member {
-    /// Pushes the key of the member, which has completed, and wakes the consumer if that ends its wait.
+    /// Pushes the key of the member, which has completed, and wakes the consumer if the push ends the wait.
     #[inline(never)]
     pub(super) fn push(self) {
         let Self { list, key } = self;

@@ -1,10 +1,10 @@
-//! The jobs that a thread runs, one inside the other, and what belongs to each.
+//! The jobs that a thread runs, nested, and the state that belongs to each.
 //!
-//! **Stack rule.** A frame lies on its thread's stack while it is the thread's [`INNERMOST`], or the outer frame of one that is. During
-//! that time what it refers to is borrowed there.
+//! **Stack rule.** A frame lies on a thread's stack while it is the [`INNERMOST`] of the thread, or the outer frame of such a frame.
+//! During that time everything it refers to is borrowed there.
 //!
-//! **Context rule.** A fork or a scope has the innermost frame of the thread that made it as its [`JobContext`]. That thread does not
-//! leave the call in which it made it before the last part has ended. So a part may use the frame, on any thread.
+//! **Context rule.** A fork or a scope has the innermost frame of the thread that made it as its [`JobContext`]. The thread does not
+//! leave the call in which it made the fork or scope before the last part has ended. So a part may use the frame, on any thread.
 
 use core::mem;
 use core::ptr::{self, NonNull};
@@ -14,44 +14,44 @@ use super::state::State;
 use crate::cause::Cause;
 
 brigade_sync::scoped_thread_local! {
-    /// The innermost frame. Models never look at it: to a thread-local of std all their threads are one.
+    /// The innermost frame. Models never look at it: all threads of a model share a thread-local of std.
     static INNERMOST: Frame
 }
 
-/// Something that belongs to the job that a thread runs, and to its parts on other threads.
+/// State that belongs to a running job, and to the parts of the job on other threads.
 pub trait Attachment: Sync {
     /// The name of the job, if this is its name.
     fn name(&self) -> Option<&str> {
         None
     }
 
-    /// Calls a part of the job on another thread, whose state it may change for that time.
+    /// Calls a part of the job on another thread, whose state it may change for the time of the call.
     fn enter(&self, call: &mut dyn FnMut()) {
         call();
     }
 }
 
-/// The begin of a job, of a part, or of what has an attachment.
+/// The begin of a job, of a part, or of a call with an attachment.
 struct Frame {
     what: What<'static>,
     outer: Option<NonNull<Frame>>,
 }
 
-/// What begins with a frame.
+/// The beginning that a frame marks.
 #[derive(Clone, Copy)]
 enum What<'a> {
-    /// A job; with its state if it has a handle.
+    /// A job; with the state if it has a handle.
     Job(Option<&'a State>),
-    /// A part, of what has this context.
+    /// A part of work with this context.
     Part(Option<&'a Frame>),
-    /// What has an attachment, in the same job. A reference to one, so that a frame is short.
+    /// A call with an attachment, in the same job. A reference to a reference keeps a frame short.
     Attached(&'a &'a dyn Attachment),
-    /// The drop of a closure that is cancelled for this cause.
+    /// The drop of a closure cancelled for this cause.
     Dropped(Cause),
 }
 
 impl What<'_> {
-    /// Whether the job that begins has been asked to stop; `None` if no job begins.
+    /// Whether the beginning job has been asked to stop; `None` if no job begins.
     fn must_stop(self) -> Option<bool> {
         match self {
             What::Job(state) => Some(state.is_some_and(State::is_stop_requested)),
@@ -62,7 +62,7 @@ impl What<'_> {
 
 impl Frame {
     /// # Safety
-    /// Stack rule and Context rule: what begins must outlive the frame.
+    /// Stack rule and Context rule: everything that `what` refers to must outlive the frame.
     #[inline]
     unsafe fn new(what: What<'_>) -> Self {
         // SAFETY: only the lifetime changes; guaranteed by the caller.
@@ -71,11 +71,11 @@ impl Frame {
     }
 
     fn outer(&self) -> Option<&Self> {
-        // SAFETY: Stack rule: a reference to a frame is the thread's reference or came from one.
+        // SAFETY: Stack rule: a reference to a frame is the thread's reference or was made of it.
         self.outer.map(|outer| unsafe { outer.as_ref() })
     }
 
-    /// The frame around this one that belongs to the same job, or to one that it runs in place.
+    /// The next outer frame: of the same job, or of the job that runs this job in place.
     fn outer_of_context(&self) -> Option<&Self> {
         match self.what {
             What::Job(None) => None,
@@ -85,7 +85,7 @@ impl Frame {
     }
 }
 
-/// What the innermost job of a thread is known by, for parts of it on other threads.
+/// The identity of a thread's innermost job, for parts of the job on other threads.
 #[derive(Clone, Copy)]
 pub(crate) struct JobContext(Option<NonNull<Frame>>);
 
@@ -95,7 +95,7 @@ unsafe impl Send for JobContext {}
 unsafe impl Sync for JobContext {}
 
 impl JobContext {
-    /// That of the calling thread.
+    /// The context of the calling thread.
     #[inline]
     pub(crate) fn current() -> Self {
         Self(INNERMOST.with(|frame| match cfg!(brigade_loom) {
@@ -104,13 +104,13 @@ impl JobContext {
         }))
     }
 
-    /// Whether it is that of the calling thread.
+    /// Whether it is the context of the calling thread.
     #[inline]
     pub(crate) fn is_current(self) -> bool {
         self.0 == Self::current().0
     }
 
-    /// Calls `call` as a part of what has this context.
+    /// Calls `call` as a part of work with this context.
     ///
     /// # Safety
     /// Context rule: the thread whose context it is must not have left the call in which it took it.
@@ -123,7 +123,7 @@ impl JobContext {
         unsafe { self.enter_elsewhere(call) }
     }
 
-    /// Like [`enter`](Self::enter), for a context that is not [current](Self::is_current).
+    /// Like [`enter`](Self::enter), for any context but the [current](Self::is_current) context.
     ///
     /// # Safety
     /// As for `enter`.
@@ -131,7 +131,7 @@ impl JobContext {
     pub(crate) unsafe fn enter_elsewhere<R>(self, call: impl FnOnce() -> R) -> R {
         // SAFETY: Context rule, guaranteed by the caller.
         let mut context = self.0.map(|frame| unsafe { frame.as_ref() });
-        // A part of a part has the context of the outer one, so that parts of parts are no chain.
+        // A part of a part has the context of the outer part, so parts of parts form no chain.
         if let Some(&Frame { what: What::Part(outer), .. }) = context {
             context = outer;
         }
@@ -162,9 +162,9 @@ fn enter_attachments(context: Option<&Frame>, call: &mut dyn FnMut()) {
     }
 }
 
-/// Identifies one job among all those that are running or have a handle.
+/// Identifies a job among all that are running or have a handle.
 ///
-/// An id is used again only once its job has ended and its handle is gone.
+/// An id is reused only after the job has ended and the handle is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(usize);
 
@@ -180,12 +180,12 @@ impl JobId {
     }
 }
 
-/// A future that is being polled.
+/// The future being polled.
 #[derive(Clone, Copy, Debug)]
 pub struct RunningFuture {
     /// Identifies it.
     pub id: JobId,
-    /// Whether its end is reported to a set.
+    /// Whether the end is reported to a set.
     pub is_member: bool,
 }
 
@@ -194,7 +194,7 @@ impl RunningFuture {
         Self { id: JobId::of(state), is_member: state.is_member() }
     }
 
-    /// The innermost job that the calling thread runs, if it has a handle.
+    /// The innermost job of the calling thread, if it has a handle.
     pub fn innermost() -> Option<Self> {
         INNERMOST.with(|innermost| {
             let mut frames = core::iter::successors(innermost, |frame| frame.outer());
@@ -215,7 +215,7 @@ pub(crate) fn enter<R>(state: &State, call: impl FnOnce() -> R) -> R {
     INNERMOST.set(&frame, call)
 }
 
-/// Calls `call` as a job without a handle, inside the job that this thread runs: nothing that belongs to the outer one belongs to it.
+/// Calls `call` as a job without a handle, inside the running job: nothing attached to the outer job belongs to it.
 ///
 /// ```
 /// use brigade_task::{Job, enter_other, is_cancelled};
@@ -231,7 +231,7 @@ pub fn enter_other<R>(call: impl FnOnce() -> R) -> R {
     INNERMOST.set(&frame, call)
 }
 
-/// Calls `call`, to which something belongs: also to its forks and scopes, on whatever thread these run.
+/// Calls `call` with an attachment. Forks and scopes of `call` have it too, on any thread.
 ///
 /// ```
 /// use brigade_task::{Attachment, attach, job_name};
@@ -250,14 +250,14 @@ pub fn attach<R>(attachment: &dyn Attachment, call: impl FnOnce() -> R) -> R {
     INNERMOST.set(&frame, call)
 }
 
-/// Calls `call`, which drops a closure that is cancelled for this cause.
+/// Calls `call`, which drops a closure cancelled for this cause.
 pub(crate) fn drop_as<R>(cause: Cause, call: impl FnOnce() -> R) -> R {
     // SAFETY: it refers to nothing.
     let frame = unsafe { Frame::new(What::Dropped(cause)) };
     INNERMOST.set(&frame, call)
 }
 
-/// Returns the cause for which the job is cancelled that this thread drops; [`Ended`](Cause::Ended) if it drops none.
+/// Returns the cause for which the job that this thread drops is cancelled; [`Ended`](Cause::Ended) if it drops none.
 ///
 /// ```
 /// use brigade_task::{Cause, Job, drop_cause};
@@ -287,8 +287,8 @@ pub fn drop_cause() -> Cause {
     })
 }
 
-/// Calls `find` with the job that this thread runs, `None` if there is none with a handle, and before that with each attachment,
-/// the innermost first, until it returns something.
+/// Calls `find` with each attachment, the innermost first, then with the running job, or with `None` if no running job has a
+/// handle, until it returns something.
 fn find<R>(mut find: impl FnMut(What<'_>) -> Option<R>) -> Option<R> {
     INNERMOST.with(|innermost| {
         let mut frames = core::iter::successors(innermost, |frame| frame.outer_of_context());
@@ -296,11 +296,11 @@ fn find<R>(mut find: impl FnMut(What<'_>) -> Option<R>) -> Option<R> {
     })
 }
 
-/// Returns whether the job that this thread runs has been [asked to stop](crate::JoinHandle::ask_to_stop) by its handle;
+/// Returns whether the job run by this thread has been [asked to stop](crate::JoinHandle::ask_to_stop) by the handle;
 /// `false` if there is no such job.
 ///
-/// Inside a job that runs another one, this is about the inner job until it ends. In a part of a fork or a scope it is about the job
-/// that made that.
+/// Inside a nested job, this is about the inner job until it ends. In a part of a fork or a scope it is about the job that made the
+/// fork or scope.
 ///
 /// ```
 /// use brigade_task::{Job, is_cancelled};
@@ -324,8 +324,8 @@ pub fn is_cancelled() -> bool {
     find(|what| what.must_stop()).unwrap_or(false)
 }
 
-/// Whether the innermost job on this thread's stack has been asked to stop: of a future of a scope the future itself, not the job that
-/// opened the scope, which waits for this future.
+/// Whether the innermost job on this thread's stack has been asked to stop. For a future of a scope this is the future itself; the job
+/// that opened the scope waits for this future.
 pub(crate) fn must_stop() -> bool {
     INNERMOST.with(|innermost| {
         let mut frames = core::iter::successors(innermost, |frame| frame.outer());
@@ -333,7 +333,7 @@ pub(crate) fn must_stop() -> bool {
     })
 }
 
-/// Cancels the future that this thread polls, for this cause, although it is about to be ready.
+/// Cancels the future polled by this thread, for this cause, although it is about to be ready.
 pub(crate) fn cancel_polled(cause: Cause) {
     // Models never look at it.
     INNERMOST.with(|innermost| match innermost.map(|frame| frame.what) {
@@ -342,7 +342,7 @@ pub(crate) fn cancel_polled(cause: Cause) {
     });
 }
 
-/// The name that is [attached](attach) to the job that this thread runs, or runs a part of.
+/// The [attached](attach) name of the job that this thread runs, wholly or in part.
 pub fn job_name() -> Option<String> {
     let found = find(|what| match what {
         What::Job(_) => Some(None),
@@ -352,8 +352,8 @@ pub fn job_name() -> Option<String> {
     found.flatten()
 }
 
-/// Calls `call` with each job with a handle that can't end before this call does: the innermost that this thread runs, or runs a part of a
-/// fork or scope of; then the job that runs it, and so on. Each comes once.
+/// Calls `call` with each job with a handle that can't end before this call does. The first is the innermost job that this thread runs,
+/// wholly or a part of a fork or scope; then comes the job around it, and so on. Each comes once.
 ///
 /// ```
 /// use brigade_task::{Job, for_each_running};
@@ -376,7 +376,7 @@ pub fn for_each_running(mut call: impl FnMut(JobId)) {
         let (mut next, mut left, mut seen) = (innermost, Vec::new(), BTreeSet::new());
         while let Some(frame) = next.take().or_else(|| left.pop()) {
             // Two ways lead from a part to the older frames, so their number would double with each part on the way. Before the first part
-            // there is one way.
+            // there is a single way.
             let is_part = matches!(frame.what, What::Part(_));
             if (is_part || !seen.is_empty()) && !seen.insert(ptr::from_ref(frame)) {
                 continue;
@@ -384,7 +384,7 @@ pub fn for_each_running(mut call: impl FnMut(JobId)) {
             next = frame.outer();
             match frame.what {
                 What::Job(Some(state)) => call(JobId::of(state)),
-                // Its thread waits for this part, and so do the outer frames of that.
+                // The context's thread waits for this part, and so do the outer frames there.
                 What::Part(context) => {
                     left.extend(next);
                     next = context;
@@ -405,7 +405,7 @@ mod tests {
             return last();
         }
         let mut part = |context: JobContext| {
-            // SAFETY: Context rule: this thread took it in a call that it is still in.
+            // SAFETY: Context rule: this thread took it in a call still on the stack.
             unsafe { context.enter(|| nest(levels - 1, last)) }
         };
         enter(&State::new(), || {
@@ -414,7 +414,7 @@ mod tests {
         });
     }
 
-    /// Caught: a visit of the frames around a part, and another of the frames around its context, which doubled with each level.
+    /// Caught: a visit of the frames around a part, and another of the frames around the context, which doubled with each level.
     #[test]
     fn each_running_job_comes_once_however_many_parts_it_is_around() {
         let mut jobs = Vec::new();

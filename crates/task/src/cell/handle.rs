@@ -1,4 +1,4 @@
-//! The side of a cell of its handle, or of its canceller.
+//! The side of a cell that belongs to the handle, or to the canceller.
 
 use core::ptr::NonNull;
 use core::task::Waker;
@@ -27,7 +27,7 @@ impl RawHandle {
     /// Returns the side once more.
     ///
     /// # Safety
-    /// Life rule: only the returned one may be used from now on.
+    /// Life rule: only the returned side may be used from now on.
     pub(crate) unsafe fn duplicate(&self) -> Self {
         Self(self.0)
     }
@@ -57,7 +57,7 @@ impl RawHandle {
         unsafe { (self.header().vtable.take)(self.0, out) };
     }
 
-    /// Claims the closure, or the future if that is queued, and runs it on this thread, or drops it for the cause `stop`; `None` if it
+    /// Claims the closure, or a queued future, and runs it on this thread, or drops it for the cause `stop`; `None` if it
     /// was claimed before.
     pub(crate) fn settle_if_unclaimed(&self, stop: Option<Cause>) -> Option<Outcome> {
         let Header { state, lifecycle, vtable, .. } = self.header();
@@ -75,7 +75,7 @@ impl RawHandle {
         }
     }
 
-    /// Asks a claimed closure to stop; drops a future that has not been polled if it `may_drop`, or wakes it to be dropped.
+    /// Asks a claimed closure to stop; drops an unpolled future if it `may_drop`, or wakes it to be dropped.
     pub(crate) fn request_stop(&self, may_drop: bool) -> Asked {
         let Header { state, lifecycle, vtable, .. } = self.header();
         if !state.request_stop(Cause::Asked) {
@@ -97,7 +97,7 @@ impl RawHandle {
         Asked::ToStop
     }
 
-    /// Adds the canceller's side; `None` if there is or was one.
+    /// Adds the canceller's side; `None` if there is or was a canceller.
     pub(crate) fn canceller(&self) -> Option<Self> {
         self.header().state.add_canceller().then_some(Self(self.0))
     }
@@ -107,7 +107,7 @@ impl RawHandle {
         self.header().vtable.schedule.is_some()
     }
 
-    /// Returns whether the job is a future that is queued, and that the handle may poll.
+    /// Returns whether the job is a queued future that the handle may poll.
     pub(crate) fn is_queued(&self) -> bool {
         let Header { state, lifecycle, .. } = self.header();
         let is_left_to_job = || state.decides() && lifecycle.is_unpolled();
@@ -120,7 +120,7 @@ impl RawHandle {
     }
 
     /// Like `wait_with`, for a future whose poll ends waiting.
-    // Not inlined, so that there is no note in each function that polls a handle.
+    // Not inlined, so no function that polls a handle contains the note.
     #[inline(never)]
     pub(crate) fn await_with(&self, waker: &Waker) -> bool {
         let waits = self.wait_with(waker);
@@ -130,12 +130,12 @@ impl RawHandle {
         waits
     }
 
-    /// Makes the cell a member of a set: its key is listed with its result; `false` if the result has been written.
+    /// Makes the cell a member of a set: the key is listed with the result; `false` if the result has been written.
     pub(crate) fn report_to(&self, list: &Arc<CompletedList>, key: usize) -> bool {
         self.offer(Content::Member(Member { list: list.clone(), key }))
     }
 
-    /// Replaces what is in the slot; `false` if the result has been written.
+    /// Replaces the content of the slot; `false` if the result has been written.
     #[inline(always)]
     fn offer(&self, content: Content) -> bool {
         // User code is called before the slot is taken, and after it has been returned.
@@ -152,14 +152,14 @@ impl RawHandle {
     /// Like `report_to`, for a new closure.
     ///
     /// # Safety
-    /// The cell must be that of a new closure, and no other thread may know it.
+    /// The cell must belong to a new closure, unknown to other threads.
     pub(crate) unsafe fn begin_as_member(&self, list: Arc<CompletedList>, key: usize) {
-        // SAFETY: Slot rule: the slot is that of a new cell, guaranteed by the caller.
+        // SAFETY: Slot rule: the cell is new, guaranteed by the caller.
         _ = unsafe { self.header().fill(Content::Member(Member { list, key })) };
         self.header().state.begin_as_member();
     }
 
-    /// Claims the closure of a member, takes the cell out of its set, and runs the closure on this thread, or drops it for the cause
+    /// Claims the closure of a member, takes the cell out of the set, and runs the closure on this thread, or drops it for the cause
     /// `stop`; `None` if it was claimed before or is no member.
     pub(crate) fn leave_and_settle(&self, stop: Option<Cause>) -> Option<Outcome> {
         if !self.header().state.claim_and_leave() {
@@ -176,14 +176,14 @@ impl RawHandle {
         self.empty_slot().map(drop_contained).is_some()
     }
 
-    /// Takes the slot back and empties it; returns what was in it. `None` if the result has been written.
+    /// Takes the slot back and empties it; returns the content. `None` if the result has been written.
     fn empty_slot(&self) -> Option<Content> {
         let filled = self.header().state.reclaim_slot()?;
         // SAFETY: Slot rule: reclaimed just now.
         Some(unsafe { self.header().empty(filled) })
     }
 
-    /// Leaves an unfinished task to its job; `false`, without an effect, if the result has been written.
+    /// Leaves an unfinished task to the job; `false`, without an effect, if the result has been written.
     ///
     /// After `true` the handle must not be used again.
     #[must_use]
@@ -198,7 +198,8 @@ impl RawHandle {
     /// Releases this side, of which `side` is the bit.
     ///
     /// # Safety
-    /// Life rule: it must not be used again. The handle's is released so only once the task is finished and its result has been taken.
+    /// Life rule: it must not be used again. The handle's side is released so only once the task is finished and the result has been
+    /// taken.
     pub(crate) unsafe fn release(&self, side: u32) {
         // SAFETY: guaranteed by the caller.
         unsafe { Header::release(self.0, side) };

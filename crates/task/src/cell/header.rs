@@ -13,24 +13,24 @@ use crate::act::Outcome;
 use crate::cause::Cause;
 use crate::contain::contain;
 
-/// The part of a cell that does not depend on the type of its closure or future.
+/// The part of a cell that is independent of the type of the closure or future.
 #[repr(C)]
 pub(crate) struct Header {
     pub(crate) state: State,
     /// The lifecycle of a future; unused for a closure.
     pub(crate) lifecycle: Lifecycle,
-    /// What to do when the result has been written (Slot rule).
+    /// The waker or member to notify of the result (Slot rule).
     slot: UnsafeCell<MaybeUninit<Slot>>,
     pub(crate) vtable: &'static VTable,
 }
 
-/// What fills the waker slot, or does not: `WAKER` and `MEMBER` in the state say which.
+/// The content of the waker slot, selected by the `WAKER` and `MEMBER` bits of the state.
 union Slot {
     waker: ManuallyDrop<Waker>,
     member: ManuallyDrop<Member>,
 }
 
-/// What is in the waker slot.
+/// The content taken from the waker slot.
 pub(super) enum Content {
     Nothing,
     Waker(Waker),
@@ -41,7 +41,7 @@ pub(super) enum Content {
 pub(crate) struct VTable {
     /// Moves the result, a `Result<T, JoinError>`, to `out`.
     pub(crate) take: unsafe fn(NonNull<Header>, out: *mut ()),
-    /// Runs the closure or polls the future that the caller claimed if it may start, or drops it for the cause `stop`.
+    /// Runs or polls the claimed closure or future if it may start, or drops it for the cause `stop`.
     pub(crate) settle: unsafe fn(NonNull<Header>, stop: Option<Cause>) -> Outcome,
     /// Whether only one thread may drop the future.
     pub(crate) is_local: bool,
@@ -64,7 +64,7 @@ impl Header {
         }
     }
 
-    /// Returns the header of a future, which only its running guard ends.
+    /// Returns the header of a future, which only the running guard ends.
     pub(crate) fn of_future(vtable: &'static VTable, state: State) -> Self {
         Self {
             state,
@@ -74,7 +74,7 @@ impl Header {
         }
     }
 
-    /// Wakes the handle or lists the member, as the thread that finished a task must; `true` if the result belongs to that thread.
+    /// Wakes the handle or lists the member, as the finishing thread must; `true` if the result belongs to this thread.
     ///
     /// # Safety
     /// Slot rule: the caller must have set `DONE`, which must have returned `finished`.
@@ -84,14 +84,14 @@ impl Header {
         // SAFETY: Slot rule: the caller found this when it set `DONE`.
         match unsafe { self.empty(filled) } {
             Content::Nothing => {}
-            // A waker is user code; its panic must not become the job's.
+            // A waker is user code; a panic of it must not become the job's.
             Content::Waker(waker) => contain(|| waker.wake()),
             Content::Member(member) => member.push(),
         }
         false
     }
 
-    /// Fills an empty slot; returns what the state says of it.
+    /// Fills an empty slot; returns the kind of content, for the state.
     ///
     /// # Safety
     /// Slot rule: the slot must belong to the caller, and be empty.

@@ -1,9 +1,9 @@
-//! The lifecycle of a future and its reference count: one atomic, and the transitions that change it.
+//! The lifecycle of a future and its reference count: an atomic, and its transitions.
 //!
 //! | bit | meaning | set by | cleared by |
 //! |---|---|---|---|
 //! | `SCHEDULED` | it must be polled, or polled again if it is being polled | initially, a wake | the start of a poll |
-//! | `RUNNING` | it is being polled or dropped, or has ended | the start of a poll | the end of a poll that is pending |
+//! | `RUNNING` | it is being polled or dropped, or has ended | the start of a poll | the end of a pending poll |
 //! | `UNPOLLED` | it has not been polled | initially | the start of the first poll |
 //!
 //! The bits above count references: one for each job, one for a running guard, and one for each waker.
@@ -11,21 +11,21 @@
 //! | `SCHEDULED` | `RUNNING` | the future |
 //! |---|---|---|
 //! | – | – | is idle: a wake makes its job |
-//! | yes | – | is queued: there is a job, unless its scheduler has [left](crate::Job::leave) the future to its end |
+//! | yes | – | is queued: there is a job, unless the scheduler has [left](crate::Job::leave) the future to its end |
 //! | – | yes | is being polled, or has ended |
 //! | yes | yes | was woken while being polled: the end of the poll makes its job again; or has ended |
 //!
-//! **Access rule.** Access to the future belongs to the running guard, of which there is one: that of the thread that has changed the
-//! state from queued to being polled. The holder of the access alone touches the future and its key, and ends it. What has ended stays
-//! `RUNNING`, so that no job is made of it any more.
+//! **Access rule.** Access to the future belongs to the running guard. There is a single guard: it belongs to the thread that has
+//! changed the state from queued to being polled. The holder of the access alone touches the future and its key, and ends it. An ended
+//! future stays `RUNNING`, so no job is made of it any more.
 //!
 //! No wake is lost, as each is a change of this atomic, even where it changes no bit. If it comes before the poll starts, the
-//! poll sees what was written before the wake. Otherwise the end of the poll finds `SCHEDULED`, or the wake makes the job.
+//! poll sees all writes before the wake. Otherwise the end of the poll finds `SCHEDULED`, or the wake makes the job.
 //!
-//! **Claim.** A job turns into the running guard if the future is queued. So may the handle of the future, before the first poll its
-//! canceller, and after it a reference: it claims the future, with a reference of its own. One change of this atomic decides between
-//! them. The job that comes too late is stale, and drops its reference like a waker. If the future has been queued again by then, the
-//! stale job polls it in place of the other job, which comes too late in turn: what they do is the same.
+//! **Claim.** A job turns into the running guard if the future is queued. So may the handle of the future, before the first poll the
+//! canceller, and after it a reference: it claims the future, with an additional reference. A single change of this atomic decides
+//! between them. A late job is stale, and drops its reference like a waker. If the future has been queued again by then, the stale
+//! job polls it in place of the other job, which comes too late in turn: both do the same.
 //!
 //! Closures do not use this atomic.
 
@@ -37,50 +37,50 @@ const RUNNING: u32 = 2;
 const UNPOLLED: u32 = 4;
 const REFERENCE: u32 = 8;
 
-/// The largest count: beyond it the count could wrap around before all threads that increment it are stopped.
+/// The largest count: beyond it the count could wrap around before all threads incrementing it are stopped.
 const MAX_COUNT: u32 = u32::MAX / 2;
 
-/// The message with which a process that forgets too many wakers is aborted.
+/// The message of the abort after too many wakers were forgotten.
 const OVERFLOW: &str = "brigade: a future has more than 2^28 wakers; are they being forgotten?";
 
 /// The lifecycle of a future.
 pub(crate) struct Lifecycle(AtomicU32);
 
-/// What a wake by value, which consumes its reference, must do next.
+/// The next step of a wake by value, which consumes the waker's reference.
 #[must_use]
 pub(crate) enum Wake {
     /// Make the job, which takes over the reference.
     Schedule,
     /// Nothing: it is queued or being polled, or has ended.
     AlreadyScheduled,
-    /// Release the cell: it was the last reference to a future that has ended.
+    /// Release the cell: it was the last reference to an ended future.
     LastReference,
 }
 
-/// What the end of a pending poll must do next.
+/// The next step after a pending poll.
 #[must_use]
 pub(crate) enum Pause {
-    /// Nothing: the future is idle, and the access and its reference are gone.
+    /// Nothing: the future is idle, and the access and the reference are gone.
     Idle,
     /// Make the job again, which takes over the access and the reference.
     Reschedule,
-    /// End the future: nothing is left that could wake it. The caller still has the access.
+    /// End the future: nothing can wake it any more. The caller still has the access.
     Orphaned,
 }
 
-/// What must happen after a reference was dropped.
+/// The next step after a reference was dropped.
 #[must_use]
 pub(crate) enum Dropped {
     /// Nothing: there are other references.
     Referenced,
-    /// Release the cell: it was the last reference to a future that has ended.
+    /// Release the cell: it was the last reference to an ended future.
     LastReference,
     /// Make the job, which ends the future and takes over the reference: nothing else could wake the idle future.
     Orphaned,
 }
 
 impl Lifecycle {
-    /// Returns the lifecycle of a future that is queued for the first time.
+    /// Returns the lifecycle of a future queued for the first time.
     pub(super) fn scheduled() -> Self {
         Self(AtomicU32::new(SCHEDULED | UNPOLLED | REFERENCE))
     }
@@ -104,13 +104,13 @@ impl Lifecycle {
         let next =
             |word| if is_queued(word) { (word - SCHEDULED + RUNNING) & !UNPOLLED } else { word };
         // Ordering: Acquire pairs with the Releases of the wakes and of the former poll's end. All changes between are
-        // read-modify-writes of one atomic, so each passes on what the one before it released.
+        // read-modify-writes of the same atomic, so each continues the release sequence.
         let before = self.update(Ordering::Acquire, next);
         is_queued(before).then_some(before & UNPOLLED != 0)
     }
 
-    /// Starts a poll, or the drop of the future, beside its job, and adds a reference for the running guard. Returns `false` if the future is
-    /// not queued, or if `may_claim` refuses, whose argument says whether `UNPOLLED` is set.
+    /// Starts a poll, or the drop of the future, beside the job, and adds a reference for the running guard. Returns `false` if the
+    /// future is not queued, or if `may_claim` refuses, whose argument says whether `UNPOLLED` is set.
     #[must_use]
     pub(crate) fn claim(&self, may_claim: impl Fn(bool) -> bool) -> bool {
         let claims = |word| is_queued(word) && may_claim(word & UNPOLLED != 0);
@@ -119,7 +119,7 @@ impl Lifecycle {
         claims(self.update(Ordering::Acquire, next))
     }
 
-    /// Claims a future that is idle or queued, with a reference, and wakes it if it is being polled. Returns whether it is claimed.
+    /// Claims an idle or queued future, with a reference, and wakes a future being polled. Returns whether it is claimed.
     #[must_use]
     pub(crate) fn claim_or_wake(&self) -> bool {
         let runs = |word| word & RUNNING != 0;
@@ -129,7 +129,7 @@ impl Lifecycle {
         !runs(self.update(Ordering::AcqRel, next))
     }
 
-    /// Notes that a claimed future is about to be polled or dropped; whether it has not been polled before.
+    /// Notes the start of the poll or drop of a claimed future; whether it was never polled before.
     pub(crate) fn begin_claimed(&self) -> bool {
         // Ordering: Relaxed: only the holder of the access changes this bit.
         self.0.fetch_and(!UNPOLLED, Ordering::Relaxed) & UNPOLLED != 0
@@ -153,7 +153,7 @@ impl Lifecycle {
         is_queued(self.0.load(Ordering::Relaxed))
     }
 
-    /// Returns whether it has been woken since the poll began; that stays so until the poll ends.
+    /// Returns whether it has been woken since the poll began; the answer `true` holds until the poll ends.
     pub(crate) fn is_woken(&self) -> bool {
         // Ordering: Relaxed: `end_poll` looks again.
         self.0.load(Ordering::Relaxed) & SCHEDULED != 0
@@ -166,8 +166,9 @@ impl Lifecycle {
             false if word < 2 * REFERENCE => word,
             false => word - RUNNING - REFERENCE,
         };
-        // Ordering: Release pairs with the Acquire in `begin_poll`: the next poll finds the future as this one left it.
-        // It also pairs with that of the last drop of a reference: our last use of the memory comes before it is freed.
+        // Ordering: Release pairs with the Acquire in `begin_poll`: the next poll finds the future as this poll left
+        // it. It also pairs with the Acquire of the last drop of a reference: our last use of the memory comes before
+        // it is freed.
         let before = self.update(Ordering::Release, next);
         match before & SCHEDULED != 0 {
             true => Pause::Reschedule,
@@ -181,7 +182,7 @@ impl Lifecycle {
     pub(crate) fn wake_by_ref(&self) -> bool {
         let is_idle = |word| word & (SCHEDULED | RUNNING) == 0;
         let next = |word| if is_idle(word) { word + REFERENCE } else { word } | SCHEDULED;
-        // Ordering: Release pairs with the Acquire in `begin_poll`: the poll that follows sees why it was woken.
+        // Ordering: Release pairs with the Acquire in `begin_poll`: the next poll sees why it was woken.
         is_idle(self.update(Ordering::Release, next))
     }
 
@@ -199,9 +200,9 @@ impl Lifecycle {
         }
     }
 
-    /// Adds a reference; the caller has one already.
+    /// Adds a reference; the caller has a reference already.
     pub(crate) fn add_reference(&self) {
-        // Ordering: Relaxed: the new reference is passed on by means that synchronise.
+        // Ordering: Relaxed: the new reference is passed on in a synchronised way.
         if self.0.fetch_add(REFERENCE, Ordering::Relaxed) > MAX_COUNT {
             fork::abort(OVERFLOW);
         }
@@ -209,7 +210,7 @@ impl Lifecycle {
 
     /// Drops a reference other than the job's.
     pub(crate) fn drop_reference(&self) -> Dropped {
-        // In one step: as soon as we have no reference, a canceller may make the job, and that may end the future.
+        // In one step: as soon as we have no reference, a canceller may make the job, and the job may end the future.
         let is_orphaned = |word| word == REFERENCE;
         let next = |word| if is_orphaned(word) { word | SCHEDULED } else { word - REFERENCE };
         // Ordering: Release: our last use of the memory comes before the last drop. Acquire: if ours is the last, all
@@ -222,7 +223,7 @@ impl Lifecycle {
         }
     }
 
-    /// Drops the running guard's reference to a future that has ended; `true` if it was the last.
+    /// Drops the running guard's reference to an ended future; `true` if it was the last.
     #[must_use]
     pub(crate) fn finish(&self) -> bool {
         // If there is no other reference, none can be added any more.

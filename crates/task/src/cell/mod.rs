@@ -1,14 +1,14 @@
-//! The one allocation that a job and its handle share.
+//! The single allocation shared by a job and its handle.
 //!
-//! [`header`] is what every cell begins with, [`closure`] the cell of a closure, [`handle`] the side of the handle or of the
+//! [`header`] is the beginning of every cell, [`closure`] the cell of a closure, [`handle`] the side of the handle or of the
 //! canceller. The cell of a future is in [`future`](crate::future).
 //!
-//! [`completed`] is the list of a set, to which the keys of its members are pushed as they end.
+//! [`completed`] is the list of a set, with the keys of ended members.
 //!
-//! **Stage rule.** The stage belongs to the thread that claimed the task until `DONE` is set, then to the owner of the
-//! result; [`state`] defines both. **Slot rule.** The waker slot belongs to the handle while `WAKER` and `MEMBER` are
-//! clear, and to the finisher once it has set `DONE` and found one of them set. **Life rule.** A cell lives until its job, its handle
-//! and, if there is one, its canceller have released it.
+//! **Stage rule.** The stage belongs to the claiming thread until `DONE` is set, then to the owner of the result; [`state`] defines
+//! both. **Slot rule.** The waker slot belongs to the handle while `WAKER` and `MEMBER` are clear, and to the finisher once it has
+//! set `DONE` and found either set. **Life rule.** A cell lives until the job, the handle and the canceller, if any, have released
+//! it.
 
 mod closure;
 mod completed;

@@ -1,27 +1,27 @@
-//! The state of a task cell, and the transitions that change it.
+//! The state of a task cell, and its transitions.
 //!
 //! | bit | meaning | set by | never set when |
 //! |---|---|---|---|
-//! | `CLAIMED` | the closure has been taken, to run or to drop it | the job, its handle or its canceller | – |
-//! | `DONE` | the result has been written | the thread that claimed | not claimed |
+//! | `CLAIMED` | the closure has been taken, to run or to drop it | the job, the handle or the canceller | – |
+//! | `DONE` | the result has been written | the claiming thread | not claimed |
 //! | `WAKER` | the waker slot is filled and belongs to the thread that sets `DONE` | the handle | `DONE` was set before |
 //! | `JOB` | the job is alive | initially | – |
 //! | `HANDLE` | the handle is alive | initially | – |
 //! | `STOP_REQUESTED` | the closure is asked to stop, or the future to be dropped | the handle, the canceller | not claimed |
 //! | `CANCELLER` | the canceller is alive | the handle, once | `HANDLE` is clear |
-//! | `HOLDS` | the guard in the first job of a future holds something that is given back at its claim | initially | – |
-//! | `DECIDES` | that guard says whether the future may start | initially | – |
+//! | `HOLDS` | the guard in the first job of a future holds something to give back at the claim | initially | – |
+//! | `DECIDES` | the guard says whether the future may start | initially | – |
 //! | `MEMBER` | the waker slot holds a reference to a set's list, and belongs to the thread that sets `DONE` | the handle | `DONE` was set before, or `WAKER` is set |
 //! | `CAUSE` | two bits: the cause of the stop request | with `STOP_REQUESTED` | `STOP_REQUESTED` was set before |
 //!
 //! The result belongs to the handle if `HANDLE` is set when `DONE` is set; otherwise to the thread that set `DONE`. The
-//! cell is freed by the side that clears the last of `JOB`, `HANDLE` and `CANCELLER`.
+//! side that clears the last of `JOB`, `HANDLE` and `CANCELLER` frees the cell.
 //!
 //! A future is cancelled if `STOP_REQUESTED` is set before `DONE`.
 //!
 //! For a closure `STOP_REQUESTED` decides nothing: only the closure looks at it, and not after `DONE`. It adds no race to
-//! the models. It is set by the handle or the canceller and read by the thread that runs the closure, all of which keep the
-//! cell alive, and it publishes no other memory.
+//! the models. The handle or the canceller sets it, the running thread reads it; all of them keep the cell alive, and the
+//! bit publishes no other memory.
 
 use brigade_sync::atomic::{AtomicU32, Ordering};
 
@@ -46,7 +46,7 @@ const SIDES: u32 = JOB | HANDLE | CANCELLER;
 /// The state of a cell.
 pub(crate) struct State(AtomicU32);
 
-/// What the thread that finished a task must do next.
+/// The next step of the thread that finished a task.
 #[must_use]
 pub(crate) enum Finished {
     /// The handle is gone: the finisher owns the result and must drop it.
@@ -64,7 +64,7 @@ impl Finished {
     }
 }
 
-/// What is in the waker slot.
+/// The kind of content in the waker slot.
 #[derive(Clone, Copy)]
 pub(crate) enum Filled {
     Nothing,
@@ -101,7 +101,7 @@ impl State {
         self.0.load(Ordering::Relaxed) & HOLDS != 0
     }
 
-    /// Whether that guard says if the future may start.
+    /// Whether the guard says if the future may start.
     pub(crate) fn decides(&self) -> bool {
         // Ordering: Relaxed, as above.
         self.0.load(Ordering::Relaxed) & DECIDES != 0
@@ -117,11 +117,11 @@ impl State {
     /// Makes the cell of a new closure a member of a set, as [`offer_slot`](Self::offer_slot) does. No other thread may know the
     /// cell.
     pub(super) fn begin_as_member(&self) {
-        // Ordering: Relaxed: what publishes the cell publishes this.
+        // Ordering: Relaxed: the publication of the cell publishes this.
         self.0.store(JOB | HANDLE | MEMBER, Ordering::Relaxed);
     }
 
-    /// Claims the closure of a member and takes the slot back, in one step, so that its end is not pushed; `false`, without an
+    /// Claims the closure of a member and takes the slot back, in one step, so the end is not pushed; `false`, without an
     /// effect, if it was claimed before or is no member.
     #[must_use]
     pub(super) fn claim_and_leave(&self) -> bool {
@@ -137,7 +137,7 @@ impl State {
         self.0.load(Ordering::Relaxed) & MEMBER != 0
     }
 
-    /// Returns whether the closure has been claimed; a job that has not run or dropped it sees a claim of its handle.
+    /// Returns whether the closure has been claimed; the job itself, before it has claimed, sees a claim of the handle.
     pub(super) fn is_claimed(&self) -> bool {
         // Ordering: Relaxed: a hint; `claim` decides.
         self.0.load(Ordering::Relaxed) & CLAIMED != 0
@@ -149,7 +149,7 @@ impl State {
     pub(crate) fn request_stop(&self, cause: Cause) -> bool {
         let request = STOP_REQUESTED | (cause as u32) << CAUSE;
         let next = |state| (state & (STOP_REQUESTED | DONE) == 0).then_some(state | request);
-        // Ordering: Release pairs with the Acquire in `is_stop_requested`: what came before the request is seen with it.
+        // Ordering: Release pairs with the Acquire in `is_stop_requested`: everything before the request is seen with it.
         self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next).is_ok()
     }
 
@@ -159,14 +159,14 @@ impl State {
         self.0.load(Ordering::Acquire) & STOP_REQUESTED != 0
     }
 
-    /// Returns the cause of the first request to stop, if there was one.
+    /// Returns the cause of the first request to stop, if any.
     pub(crate) fn stop_cause(&self) -> Option<Cause> {
         // Ordering: Acquire, as in `is_stop_requested`.
         let state = self.0.load(Ordering::Acquire);
         (state & STOP_REQUESTED != 0).then(|| Cause::of_number((state >> CAUSE) as usize))
     }
 
-    /// Asks a future that has not ended to stop for this cause; returns the cause of the first request.
+    /// Asks an unfinished future to stop for this cause; returns the cause of the first request.
     pub(crate) fn stop_for(&self, cause: Cause) -> Cause {
         _ = self.request_stop(cause);
         self.stop_cause().unwrap_or(cause)
@@ -193,12 +193,12 @@ impl State {
         self.0.load(Ordering::Acquire) & DONE != 0
     }
 
-    /// Takes the waker slot back from the finisher; returns what is in it, or `None` if the result has been written.
+    /// Takes the waker slot back from the finisher; returns the kind of content, or `None` if the result has been written.
     #[must_use]
     pub(super) fn reclaim_slot(&self) -> Option<Filled> {
         let is_offered = |state| state & DONE == 0 && state & (WAKER | MEMBER) != 0;
         let next = |state| is_offered(state).then_some(state & !(WAKER | MEMBER));
-        // Ordering: Acquire on failure, for the result, as in `is_done`; a success reads only what the handle wrote.
+        // Ordering: Acquire on failure, for the result, as in `is_done`; a success reads only the handle's own writes.
         let (Ok(before) | Err(before)) =
             self.0.fetch_update(Ordering::Acquire, Ordering::Acquire, next);
         (before & DONE == 0).then(|| Filled::of(before))
@@ -224,10 +224,10 @@ impl State {
         self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
     }
 
-    /// Adds the canceller's side, by the handle; `false` if there is or was one.
+    /// Adds the canceller's side, by the handle; `false` if there is or was a canceller.
     #[must_use]
     pub(super) fn add_canceller(&self) -> bool {
-        // Ordering: Relaxed: the handle keeps the cell alive, and what the canceller is passed on by synchronises.
+        // Ordering: Relaxed: the handle keeps the cell alive, and the canceller is passed on in a synchronised way.
         self.0.fetch_or(CANCELLER, Ordering::Relaxed) & CANCELLER == 0
     }
 

@@ -1,4 +1,4 @@
-//! A future that stays on the thread that created it.
+//! A future that stays on its first thread.
 
 use core::future::Future;
 use core::mem::ManuallyDrop;
@@ -7,11 +7,11 @@ use core::task::{Context, Poll};
 
 use brigade_sync::thread::{ThreadId, current_id};
 
-/// A future that is polled and dropped on one thread.
+/// A future polled and dropped on the thread of its creation.
 ///
-/// On another thread a poll panics, and a drop leaks the future and panics: a bug of its scheduler, but sound.
+/// On another thread a poll panics, and a drop leaks the future and panics: a bug of the scheduler, but sound.
 ///
-/// **Thread rule.** After its creation only `poll` and `drop` touch the future, and both check the thread first.
+/// **Thread rule.** After the creation only `poll` and `drop` touch the future, and both check the thread first.
 pub(super) struct Local<F> {
     thread: ThreadId,
     future: ManuallyDrop<F>,

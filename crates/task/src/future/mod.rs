@@ -1,6 +1,6 @@
 //! A future as a job: polled each time it has been woken, with the same handle as a closure.
 //!
-//! One allocation, the [`Task`](task::Task): the header that a [`JoinHandle`] knows, the scheduler, and the future or its
+//! One allocation, the [`Task`](task::Task): the header known to a [`JoinHandle`], the scheduler, and the future or the
 //! result in the same place. So a future has the handle of a closure, which waits on the same state and is covered by the
 //! same models. Two atomics hold the rest: [`state`](crate::cell::state) the handle's side, and
 //! [`lifecycle`](crate::cell::lifecycle) the access to the future and the reason why no wake is lost.
@@ -8,24 +8,23 @@
 //! **Access rule.** The future is queued and has a job, or there is one running guard, or the future is idle or has ended;
 //! the lifecycle tells which. The guard polls the future, ends it, or makes a job again; a wake of an idle future makes
 //! a job. A job turns into the guard, unless the handle has [claimed](crate::cell::lifecycle) the future: then the job is stale. A thread
-//! that has published a job must not touch the task any more, except by a reference of its own.
+//! must not touch the task after publishing a job, except by a reference of its own.
 //!
-//! **Stage rule.** The stage holds the future until that is dropped at its end. Until then it belongs to the holder of the
-//! access, which writes the result over it before `DONE` is set. Then it belongs to the owner of the result, which takes it
-//! out once; the state tells which side that is. **Pin rule.** A future is not moved once it has been polled, and is dropped
-//! in place.
+//! **Stage rule.** The stage holds the future until the future is dropped at its end. Until then it belongs to the
+//! holder of the access, which writes the result over it before `DONE` is set. Then it belongs to the owner of the
+//! result, which takes it out once; the state tells which side owns it. **Pin rule.** A future is not moved once it has
+//! been polled, and is dropped in place.
 //!
-//! **Life rule.** The task lives until both sides have released it. The handle releases its own side. The job's side is
-//! released with the last of the references, of the job and of the wakers, which the lifecycle counts. Only a future that
-//! has ended loses its last reference; an idle one is ended first. So an idle future is dropped by its scheduler, never by
-//! the thread that drops a waker.
+//! **Life rule.** The task lives until both sides have released it. The handle releases its own side. The job's side
+//! is released with the last of the references, of the job and of the wakers, which the lifecycle counts. Only an ended
+//! future loses its last reference; an idle future is ended first. So an idle future is dropped by the scheduler, never by
+//! a thread that drops a waker.
 //!
-//! To cancel a future, its handle requests a stop, then wakes it, for which it needs no waker. The wake changes the
-//! lifecycle, so a poll that did not see the request is followed by another one. A future that has not been polled is dropped by
-//! the caller instead, which [claims](crate::cell::lifecycle) it, as a closure would be: its job is stale, and a queue may drop that
-//! early.
+//! To cancel a future, the handle requests a stop, then wakes it, for which it needs no waker. The wake changes the lifecycle, so if
+//! a poll did not see the request, another poll follows. An unpolled future is dropped by the caller instead, which
+//! [claims](crate::cell::lifecycle) it like a closure: the job is stale, and a queue may drop it early.
 //!
-//! User code (polls, and drops of futures, guards, outputs and wakers) runs under no lock, and its panics are contained.
+//! User code (polls, and drops of futures, guards, outputs and wakers) runs under no lock, and panics are contained.
 //!
 //! Rejected: [`async-task`](https://docs.rs/async-task). It takes 144 bytes and the future where this takes 48, its schedule
 //! function needs each future from the start, and it has no models of its internals.
@@ -51,11 +50,11 @@ use poll::{Resumption, TakeRequest, Turn, is_fresh};
 pub use schedule::{Guard, Schedule, Woken};
 pub use waker::TaskRef;
 
-/// A future as a job, and the handle for its result.
+/// A future as a job, and the handle for the result.
 pub struct Spawned<T> {
-    /// The job that polls it for the first time.
+    /// The job of the first poll.
     pub job: Job,
-    /// The handle for its result.
+    /// The handle for the result.
     pub handle: JoinHandle<T>,
 }
 
@@ -63,7 +62,7 @@ impl<T: Send + 'static> Spawned<T> {
     /// Makes a job of a future.
     ///
     /// `guard`, of two words at most, is stored in the job. It is dropped just before the first poll, or with the job. If it
-    /// [says](Guard::may_start) then that the future may not start, that is cancelled. One allocation, which lives as long as the
+    /// [denies](Guard::may_start) the start then, the future is cancelled. There is one allocation, which lives as long as the
     /// handle: box a [large](crate::is_large) future first.
     ///
     /// ```
@@ -111,8 +110,8 @@ impl<T: Send + 'static> Spawned<T> {
 impl<T: 'static> Spawned<T> {
     /// Makes a job of a future that need not be `Send`.
     ///
-    /// The scheduler must run or drop the job on this thread, whichever thread wakes it, and [say](Schedule::is_here) whether
-    /// a thread is this one. On another thread the future is not polled but panics, and is not dropped but leaked.
+    /// The scheduler must run or drop the job on this thread, whichever thread wakes it, and [tell](Schedule::is_here) this
+    /// thread from others. On another thread the future is not polled but panics, and is not dropped but leaked.
     ///
     /// ```
     /// use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken};
@@ -137,14 +136,14 @@ impl<T: 'static> Spawned<T> {
         F: Future<Output = T> + 'static,
         E: Schedule,
     {
-        // SAFETY: only this thread touches the future (Thread rule of `local`). So its output is created here, and its
+        // SAFETY: only this thread touches the future (Thread rule of `local`). So the output is created here, and the
         // handle is as little `Send` as the output.
         unsafe { Self::new_unchecked(Local::new(future), (), scheduler) }
     }
 
     /// # Safety
-    /// The future and its guard must be `Send`, or ensure that only one thread touches them. The same goes for the output,
-    /// which is touched where the future is polled and where the handle is.
+    /// The future and the guard must be `Send`, or ensure that only one thread touches them. The same goes for the output,
+    /// which is touched on the thread of the poll and on the handle's.
     unsafe fn new_unchecked<F, G, E>(future: F, guard: G, scheduler: E) -> Self
     where
         F: Future<Output = T> + 'static,
@@ -157,7 +156,7 @@ impl<T: 'static> Spawned<T> {
     }
 }
 
-/// Allocates a future, and makes the job that polls it for the first time.
+/// Allocates a future, and makes the job of the first poll.
 fn first_poll<F: Future + 'static, G: Guard, E: Schedule>(
     future: F,
     guard: G,
@@ -174,7 +173,7 @@ fn first_poll<F: Future + 'static, G: Guard, E: Schedule>(
 }
 
 impl Job {
-    /// Returns whether it polls a future that has been polled before.
+    /// Returns whether it polls a future again.
     pub fn is_resumption(&self) -> bool {
         self.identify() == TypeId::of::<Resumption>()
     }
@@ -185,17 +184,17 @@ impl Job {
         is_fresh(id) || id == TypeId::of::<Resumption>()
     }
 
-    /// Drops the job of a woken future that will not be polled any more, without the future, which [`TaskRef::end`] must drop. Calls no
+    /// Drops the job of a woken future but not the future, which will not be polled any more: [`TaskRef::end`] must drop it. Calls no
     /// user code.
     pub fn leave(self) {
         debug_assert!(self.is_resumption(), "a waker makes no other job");
         _ = self.consume(Action::Leave, core::ptr::null_mut());
     }
 
-    /// Returns a reference to its future, if it polls one again.
+    /// Returns a reference to the future, if it polls a future again.
     pub fn task(&self) -> Option<TaskRef> {
         self.is_resumption().then(|| {
-            // SAFETY: the payload of such a job begins with a pointer to its task.
+            // SAFETY: the payload of such a job begins with a pointer to the task.
             let task = unsafe { self.first_word() };
             let Some(task) = NonNull::new(task.cast_mut().cast()) else {
                 unreachable!("it has one")
@@ -205,15 +204,15 @@ impl Job {
         })
     }
 
-    /// Returns a future that has not been polled.
+    /// Returns the future, unless it has been polled.
     ///
-    /// Its handle gets [`JoinError::Cancelled`](crate::JoinError::Cancelled), and its scheduler is not notified.
+    /// The handle gets [`JoinError::Cancelled`](crate::JoinError::Cancelled), and the scheduler is not notified.
     ///
     /// # Errors
-    /// The job, if it does not poll a future, or one that has been polled.
+    /// The job, unless it is the first of a future.
     ///
     /// # Panics
-    /// If its future is not an `F`.
+    /// If the future is not an `F`.
     pub fn into_future<F: 'static>(self) -> Result<F, Self> {
         if !is_fresh(self.identify()) {
             return Err(self);
@@ -223,7 +222,7 @@ impl Job {
         let mut request = TakeRequest { id: TypeId::of::<F>(), out };
         let outcome = self.consume(Action::Take, core::ptr::from_mut(&mut request).cast());
         assert!(matches!(outcome, Outcome::Cancelled(_)), "it is another future");
-        // SAFETY: it is an `F`, and `Cancelled` means that `Take` moved it here.
+        // SAFETY: it is an `F`, and `Cancelled` means `Take` moved it here.
         Ok(unsafe { future.assume_init() })
     }
 }

@@ -24,7 +24,7 @@ use crate::contain::{contain, drop_contained};
 use crate::error::JoinError;
 use crate::job::Job;
 
-/// Allocates the task of a future that is queued: the access belongs to the job that the caller makes.
+/// Allocates the task of a queued future: the access belongs to the job, which the caller must make.
 pub(super) fn allocate<F: Future + 'static, E: Schedule>(
     future: F,
     scheduler: E,
@@ -41,7 +41,7 @@ pub(super) fn allocate<F: Future + 'static, E: Schedule>(
         }
     };
     let task = Box::leak(Box::<Task<F, E>>::new_uninit());
-    // Written in place, so that the future is not first built on the stack.
+    // Written in place: the future is not first built on the stack.
     let task = task.write(Task {
         header: Header::of_future(vtable, state),
         scheduler,
@@ -51,7 +51,7 @@ pub(super) fn allocate<F: Future + 'static, E: Schedule>(
     NonNull::from(task).cast()
 }
 
-/// The access to a future, and a reference to it, which one of its methods consumes.
+/// The access to a future, and a reference to it, consumed by any method.
 pub(super) struct Running<F, E> {
     task: NonNull<Header>,
     types: PhantomData<fn() -> (F, E)>,
@@ -59,7 +59,7 @@ pub(super) struct Running<F, E> {
 
 impl<F: Future + 'static, E: Schedule> Running<F, E> {
     /// Turns a job into the guard, and returns whether the future may have stayed [unpolled](crate::cell::lifecycle); `None` if the job is
-    /// stale, and then drops its reference.
+    /// stale, and then drops the reference.
     ///
     /// # Safety
     /// The caller must have a job of the future and consume it. The task must have these types.
@@ -108,14 +108,14 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
         unsafe { with_waker(self.task, poll) }
     }
 
-    /// Gives up the access to a pending future, after binding it to its scheduler if it is about to wait.
+    /// Gives up the access to a pending future, after binding it to the scheduler if it is about to wait.
     fn pause(self) {
         let Task { header, scheduler, key, .. } = self.task();
         let scheduler = *scheduler;
         if scheduler.cuts(RunningFuture::of(&header.state)) {
             return self.cancel(Cause::Ended);
         }
-        // A future that is queued again does not wait: the scheduler has its job.
+        // A future queued again does not wait: the scheduler has its job.
         if !header.lifecycle.is_woken() {
             key.with_mut(|key| {
                 // SAFETY: Access rule.
@@ -130,7 +130,7 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
             Pause::Idle => {}
             Pause::Reschedule => {
                 // The job takes over the access and the reference; this thread must not touch the task any more.
-                // SAFETY: Access rule: `end_poll` returned that the caller must make the job.
+                // SAFETY: Access rule: `end_poll` told the caller to make the job.
                 scheduler.schedule(unsafe { resumption::<F, E>(self.task) }, Woken::Polled);
             }
             Pause::Orphaned => self.cancel(Cause::Ended),
@@ -187,7 +187,7 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
 
     /// Writes the result over the future, wakes the handle and drops the guard's reference.
     ///
-    /// Returns the final outcome, and the payload of a panic that no handle takes.
+    /// Returns the final outcome, and the payload of a panic if no handle takes it.
     fn complete(
         self,
         result: Result<F::Output, JoinError>,
@@ -217,7 +217,7 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
         // SAFETY: Stage rule: the future is gone, and `DONE` is not set.
         unsafe { task.write(result) };
         let finished = task.header.state.finish_unless_stopped().unwrap_or_else(|| {
-            // The stop request promised that the future is cancelled. A later request comes after `DONE`.
+            // The stop request promised to cancel the future. A later request comes after `DONE`.
             let cause = task.header.state.stop_for(Cause::Asked);
             outcome = Outcome::Cancelled(cause);
             // SAFETY: Stage rule: `DONE` is not set.
@@ -233,7 +233,7 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
     }
 }
 
-/// Makes the job of a woken future and passes it to its scheduler.
+/// Makes the job of a woken future and passes it to the scheduler.
 ///
 /// # Safety
 /// Access rule: the caller must make the job, for which it has a reference. The task must have these types.
@@ -253,10 +253,10 @@ unsafe fn is_here<F: Future + 'static, E: Schedule>(header: NonNull<Header>) -> 
     unsafe { header.cast::<Task<F, E>>().as_ref() }.scheduler.is_here()
 }
 
-/// Polls a future that was claimed, or drops it for the cause `stop`. Its job, which is stale, keeps its reference.
+/// Polls a claimed future, or drops it for the cause `stop`. The job, now stale, keeps its reference.
 ///
 /// # Safety
-/// Claim: the caller must have claimed the future. Its side must be alive, and the task have these types.
+/// Claim: the caller must have claimed the future. The caller's side must be alive, and the task have these types.
 unsafe fn settle<F: Future + 'static, E: Schedule>(
     task: NonNull<Header>,
     stop: Option<Cause>,
@@ -274,7 +274,7 @@ unsafe fn settle<F: Future + 'static, E: Schedule>(
     Outcome::Polled
 }
 
-/// Drops the reference of a job that is stale.
+/// Drops the reference of a stale job.
 ///
 /// # Safety
 /// The caller must have the job and consume it.
@@ -287,11 +287,11 @@ unsafe fn drop_stale(task: NonNull<Header>) {
 #[repr(C)]
 pub(super) struct Turn<G> {
     pub(super) task: NonNull<Header>,
-    /// What the job keeps until the first poll; `()` in the jobs after it.
+    /// The guard kept until the first poll; `()` in the jobs after it.
     pub(super) guard: G,
 }
 
-/// What the action `Take` gets for a future.
+/// The request of a `Take` of a future.
 pub(super) struct TakeRequest {
     /// The type of the future.
     pub(super) id: TypeId,
@@ -299,13 +299,13 @@ pub(super) struct TakeRequest {
     pub(super) out: *mut (),
 }
 
-/// The type by which a job that polls a future for the first time identifies itself.
+/// The type that identifies the job of a first poll.
 struct Fresh;
 
-/// The type by which a job that polls a future again identifies itself.
+/// The type that identifies the job of a further poll.
 pub(super) struct Resumption;
 
-/// Whether this is the identity of a job that polls a future for the first time.
+/// Whether this identifies the job of a first poll.
 pub(super) fn is_fresh(id: TypeId) -> bool {
     id == TypeId::of::<Fresh>()
 }
@@ -313,7 +313,7 @@ pub(super) fn is_fresh(id: TypeId) -> bool {
 /// Makes a job that polls a future again.
 ///
 /// # Safety
-/// Access rule: the caller must make the job and pass it the reference that it has for it. The task must have these types.
+/// Access rule: the caller must make the job and pass it the reference for it. The task must have these types.
 unsafe fn resumption<F: Future + 'static, E: Schedule>(task: NonNull<Header>) -> Job {
     // SAFETY: a pointer is one word, and `act` is the function of such a job.
     unsafe { Job::from_raw(act::<F, (), E>, Turn { task, guard: () }) }
@@ -332,7 +332,7 @@ pub(super) unsafe fn act<F: Future + 'static, G: Guard, E: Schedule>(
     let task = unsafe { payload.cast::<NonNull<Header>>().read() };
     // SAFETY: the job has a reference.
     let lifecycle = || &unsafe { task.as_ref() }.lifecycle;
-    // Its handle may have polled the future before.
+    // The handle may have polled the future before.
     let id = || match lifecycle().is_unpolled() {
         true => TypeId::of::<Fresh>(),
         false => TypeId::of::<Resumption>(),
@@ -362,7 +362,7 @@ pub(super) unsafe fn act<F: Future + 'static, G: Guard, E: Schedule>(
     if is_first {
         drop_contained(guard);
     } else {
-        // It has been polled before, and what the guard holds has been given back.
+        // It has been polled before, and the content of the guard has been given back.
         leave(guard);
     }
     match action {
@@ -371,7 +371,7 @@ pub(super) unsafe fn act<F: Future + 'static, G: Guard, E: Schedule>(
             // SAFETY: `out` is a `TakeRequest`, guaranteed by the caller.
             let request = unsafe { &*out.cast::<TakeRequest>() };
             if is_first && request.id == TypeId::of::<F>() {
-                // SAFETY: the request has room for a future of that type.
+                // SAFETY: the request has room for a future of this type.
                 let out = unsafe { &mut *request.out.cast::<MaybeUninit<F>>() };
                 // SAFETY: Pin rule: it has not been polled.
                 unsafe { running.take_future(out) };

@@ -1,4 +1,4 @@
-//! The scheduler of futures, and what keeps a place for one.
+//! The scheduler of futures, and the guard that keeps a place for a future.
 
 use core::any::Any;
 
@@ -16,63 +16,64 @@ pub enum Woken {
     Polled,
 }
 
-/// Queues the jobs of woken futures, and keeps track of the futures that wait.
+/// Queues the jobs of woken futures, and keeps track of waiting futures.
 pub trait Schedule: Copy + Send + Sync + 'static {
-    /// Whether any future that the calling thread polls must stop, even if it has not been asked to: its next operation
+    /// Whether any future that the calling thread polls must stop, even if it has not been asked to: the next operation
     /// [yields](brigade_sync::budget).
     const STOPS_ALL: fn() -> bool = || false;
 
     /// Whether the futures are [local](crate::Spawned::local).
     const IS_LOCAL: bool = false;
 
-    /// Whether this future, which is pending, is cancelled now: the end of its pool does not wait for it.
+    /// Whether this future, which is pending, is cancelled now: the end of the pool does not wait for it.
     ///
-    /// Called by the thread that has just polled the future.
+    /// Called on the polling thread, after the poll.
     fn cuts(self, future: RunningFuture) -> bool {
         let _ = future;
         false
     }
 
-    /// Whether the calling thread may drop the future: a [local](crate::Spawned::local) future is dropped on its own thread.
+    /// Whether the calling thread may drop the future: a [local](crate::Spawned::local) future is dropped on the thread of its
+    /// creation.
     fn is_here(self) -> bool {
         true
     }
 
-    /// Queues a job that polls a woken future.
+    /// Queues the job of a woken future.
     ///
-    /// A job that will never run must be dropped, which cancels its future. But a future woken while [idle](Woken::Idle) must be
-    /// [left](Job::leave), and then [ended](TaskRef::end): other code calls the waker, perhaps under a lock that the drop of the future
-    /// takes, too.
+    /// A job that will never run must be dropped, which cancels the future. But a future woken while [idle](Woken::Idle) must be
+    /// [left](Job::leave), and then [ended](TaskRef::end): other code calls the waker, perhaps under a lock needed by the drop of the
+    /// future.
     ///
-    /// Called by the thread that wakes the future, or by the thread that has just polled it.
+    /// Called by the waking thread, or by the thread that has just polled the future.
     fn schedule(self, job: Job, woken: Woken);
 
-    /// Takes a reference to a future that is about to wait for the first time; returns a key for it, which must not be 0.
+    /// Takes a reference to a future before its first wait; returns a key for it, which must not be 0.
     ///
     /// The reference can wake the future, to cancel it. A future without any reference is cancelled.
     ///
-    /// Called by the thread that has just polled the future.
+    /// Called on the polling thread, after the poll.
     fn bind(self, task: TaskRef) -> u32;
 
     /// Reports the end of a future, once.
     ///
-    /// `key` is the one that `bind` returned, 0 if the future never waited. `unclaimed` is the payload of a panic that no
-    /// handle takes.
+    /// `key` was returned by `bind`; it is 0 if the future never waited. `unclaimed` is the payload of a panic if no
+    /// handle takes it.
     fn release(self, key: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>);
 
-    /// Gives back what the [guard](Guard) of a future's first job [holds](Guard::holds): the future is cancelled, and that
-    /// job is [stale](Outcome::Stale), and may be queued for long.
+    /// Gives back the content [held](Guard::holds) by the [guard](Guard) of a future's first job. The future is cancelled;
+    /// the job is [stale](Outcome::Stale), and may be queued for long.
     fn give_back(self) {}
 }
 
-/// What is kept in the job of a future until its first poll.
+/// A value kept in the job of a future until the first poll.
 pub trait Guard: 'static {
-    /// Returns whether it holds something that is [given back](Schedule::give_back) as soon as the future is cancelled.
+    /// Returns whether it holds something to [give back](Schedule::give_back) as soon as the future is cancelled.
     fn holds(&self) -> bool {
         false
     }
 
-    /// Drops the guard of a stale job, without what has been given back.
+    /// Drops the guard of a stale job, without the content, which has been given back.
     fn leave(self)
     where
         Self: Sized,
@@ -84,7 +85,7 @@ pub trait Guard: 'static {
         false
     }
 
-    /// Returns whether the future may still be polled, or has missed its [deadline](crate::Cause::Deadline); asked once, before
+    /// Returns whether the future may still be polled, or has missed the [deadline](crate::Cause::Deadline); asked once, before
     /// the first poll. It must not panic.
     fn may_start(&self) -> bool {
         true

@@ -9,10 +9,10 @@ use brigade_sync::cell::UnsafeCell;
 use crate::cell::Header;
 use crate::error::JoinError;
 
-/// What a future, its handle and its wakers share.
+/// The memory shared by a future, its handle and its wakers.
 #[repr(C)]
 pub(super) struct Task<F: Future, E> {
-    /// First: a pointer to the task is one to its header.
+    /// First: a pointer to the task is also a pointer to the header.
     pub(super) header: Header,
     pub(super) scheduler: E,
     /// The scheduler's key for the future; 0 until it waits. Access rule.
@@ -21,7 +21,7 @@ pub(super) struct Task<F: Future, E> {
     pub(super) stage: UnsafeCell<FutureStage<F, F::Output>>,
 }
 
-/// The future, then its result; both at the beginning of the union.
+/// The future, then the result; both at the beginning of the union.
 #[repr(C)]
 pub(super) union FutureStage<F, T> {
     pub(super) future: ManuallyDrop<F>,

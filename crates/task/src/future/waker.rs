@@ -10,10 +10,10 @@ use crate::cell::Header;
 use crate::cell::lifecycle::{Dropped, Wake};
 use crate::cell::state::JOB;
 
-/// A reference to a spawned future, as large as a pointer, which wakes it as its wakers do.
+/// A reference to a spawned future, as large as a pointer, which wakes it like a waker.
 ///
-/// **Reference rule.** It is one of the references that the lifecycle counts, so the future's memory lives as long as it
-/// does. The lifecycle tells which reference is the last.
+/// **Reference rule.** The lifecycle counts it, so the memory of the future lives as long as the reference. The
+/// lifecycle tells which reference is the last.
 pub struct TaskRef(NonNull<Header>);
 
 // SAFETY: it changes the lifecycle, which is atomic. Beyond that it makes the future's job, which is `Send`, and frees
@@ -50,7 +50,7 @@ impl TaskRef {
     pub fn wake(self) {
         let this = ManuallyDrop::new(self);
         match this.header().lifecycle.wake() {
-            // SAFETY: Access rule: `wake` returned that the caller must make the job.
+            // SAFETY: Access rule: `wake` told the caller to make the job.
             Wake::Schedule => unsafe { schedule(this.0) },
             Wake::AlreadyScheduled => {}
             // SAFETY: Reference rule: this was the last reference, and is not used again.
@@ -61,23 +61,24 @@ impl TaskRef {
     /// Wakes the future, which is polled soon unless it has ended.
     pub fn wake_by_ref(&self) {
         if self.header().lifecycle.wake_by_ref() {
-            // SAFETY: Access rule: `wake_by_ref` returned that the caller must make the job.
+            // SAFETY: Access rule: `wake_by_ref` told the caller to make the job.
             unsafe { schedule(self.0) };
         }
     }
 
-    /// Wakes the future, and cancels it if it waits, because its pool [ends](Cause::Ended): not if it is being polled, and ready at the
-    /// end of that poll.
+    /// Wakes the future, and cancels it if it waits, because the pool [ends](Cause::Ended). A future being polled is not cancelled if
+    /// the poll makes it ready.
     pub fn cancel_waiting(&self) {
         if self.header().lifecycle.wake_by_ref() {
             _ = self.header().state.request_stop(Cause::Ended);
-            // SAFETY: Access rule: `wake_by_ref` returned that the caller must make the job.
+            // SAFETY: Access rule: `wake_by_ref` told the caller to make the job.
             unsafe { schedule(self.0) };
         }
     }
 
-    /// Cancels the future on this thread if it waits or is queued, because its pool [ends](Cause::Ended), and wakes it if it is being
-    /// polled. A [local](crate::Schedule::IS_LOCAL) future is left to its own thread, as by [`cancel_waiting`](Self::cancel_waiting).
+    /// Cancels the future on this thread if it waits or is queued, because the pool [ends](Cause::Ended), and wakes it if it is being
+    /// polled. A [local](crate::Schedule::IS_LOCAL) future is left to the thread of its creation, as by
+    /// [`cancel_waiting`](Self::cancel_waiting).
     pub fn end(&self) {
         let Header { lifecycle, vtable, .. } = self.header();
         if vtable.is_local {
@@ -119,11 +120,11 @@ impl TaskRef {
         RawWaker::new(ManuallyDrop::new(self).0.as_ptr().cast_const().cast(), &VTABLE)
     }
 
-    /// Converts the data of a waker back to its reference.
+    /// Converts the data of a waker back to the reference.
     ///
     /// # Safety
-    /// The pointer must be that of a waker created here. Its reference must not be used elsewhere as long as the
-    /// returned value exists nor, if that is dropped, afterwards.
+    /// The pointer must be the data of a waker created here. The waker's reference must not be used elsewhere as
+    /// long as the returned value exists nor, if the value is dropped, afterwards.
     unsafe fn from_raw(pointer: *const ()) -> Self {
         // SAFETY: guaranteed by the caller: it was no null pointer.
         Self(unsafe { NonNull::new_unchecked(pointer.cast_mut().cast()) })
@@ -144,9 +145,9 @@ impl Drop for TaskRef {
             // SAFETY: Reference rule: this was the last reference.
             Dropped::LastReference => unsafe { Header::release(self.0, JOB) },
             Dropped::Orphaned => {
-                // Nothing else could wake it, not even its scheduler, so it is cancelled.
+                // Nothing else could wake it, not even the scheduler, so it is cancelled.
                 _ = self.header().state.request_stop(Cause::Ended);
-                // SAFETY: Access rule: `drop_reference` returned that the caller must make the job.
+                // SAFETY: Access rule: `drop_reference` told the caller to make the job.
                 unsafe { schedule(self.0) };
             }
         }
@@ -162,7 +163,7 @@ impl From<TaskRef> for Waker {
 
 brigade_sync::opaque!(TaskRef: is_waiting);
 
-/// Makes the job of a future and passes it to its scheduler.
+/// Makes the job of a future and passes it to the scheduler.
 ///
 /// # Safety
 /// Access rule: the caller must make the job.
@@ -188,8 +189,8 @@ pub(super) unsafe fn with_waker<R>(header: NonNull<Header>, call: impl FnOnce(&W
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_reference);
 
 /// # Safety
-/// For this and the next functions, by the contract of wakers: the pointer must be that of a waker created here. After
-/// `wake` and `drop_reference` the waker must not be used again.
+/// For this and the next functions, by the contract of wakers: the pointer must be the data of a waker created here.
+/// After `wake` and `drop_reference` the waker must not be used again.
 unsafe fn clone(pointer: *const ()) -> RawWaker {
     // SAFETY: guaranteed by the caller; it is not dropped.
     let task = ManuallyDrop::new(unsafe { TaskRef::from_raw(pointer) });

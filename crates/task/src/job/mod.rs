@@ -1,7 +1,7 @@
 //! A closure in four words.
 //!
-//! **Payload rule.** A job's three payload words hold what its function expects there. The function is called at most once
-//! with an action that consumes them (run, drop, take). Other actions only read them.
+//! **Payload rule.** A job's three payload words hold the content expected by its function. The function is called at most
+//! once with a consuming action (run, drop, take). Other actions only read them.
 
 use core::any::TypeId;
 use core::cell::Cell;
@@ -21,7 +21,7 @@ use crate::work::Work;
 /// A closure to run once, or to drop.
 ///
 /// Four words. A closure of up to 24 bytes (and the alignment of a word) is stored inside; a larger one is boxed.
-/// Dropping a job drops its closure.
+/// Dropping a job drops the closure.
 ///
 /// ```
 /// use brigade_task::{Job, Outcome};
@@ -36,7 +36,7 @@ use crate::work::Work;
 pub struct Job {
     /// The work, or a box of it.
     ///
-    /// First, so that a copy in halves of 16 bytes splits no word off: a load that spans two stores waits until both have
+    /// First, so a copy in halves of 16 bytes splits no word off: a load that spans two stores waits until both have
     /// left the store buffer.
     payload: Payload,
     /// The function for the payload's type.
@@ -62,8 +62,8 @@ impl Job {
         }
     }
 
-    /// Creates a job of a closure or other work, and a handle for its result; both share one allocation. Work of 2 KiB or more has
-    /// another one, which is freed when it has run or is dropped, even if the handle is kept.
+    /// Creates a job of a closure or other work, and a handle for the result; both share one allocation. Work of 2 KiB or more has
+    /// another allocation, which is freed when the work has run or is dropped, even if the handle is kept.
     ///
     /// ```
     /// let (job, mut handle) = brigade_task::Job::with_handle(|| 6 * 7);
@@ -81,13 +81,13 @@ impl Job {
             true => cell::allocate(BoxedWork::new(work)),
             false => cell::allocate(work),
         };
-        // SAFETY: a pointer is one word, and `act` is the function of that cell.
+        // SAFETY: a pointer is one word, and `act` is the function of the cell.
         let job = unsafe { Self::from_raw(act, pointer) };
-        // SAFETY: the cell was allocated for one job and one handle of type `T`.
+        // SAFETY: the cell was allocated for this job and a handle of type `T`.
         (job, unsafe { JoinHandle::from_raw(pointer) })
     }
 
-    /// Creates a job of a function and its payload.
+    /// Creates a job of a function and a payload.
     ///
     /// # Safety
     /// `P` must fit the payload, and `act` must expect a `P` there.
@@ -96,8 +96,8 @@ impl Job {
         let mut words: Payload = [MaybeUninit::uninit(); 3];
         // SAFETY: it fits, guaranteed by the caller.
         unsafe { ptr::from_mut(&mut words).cast::<P>().write(value) };
-        // Word by word, so that the optimiser keeps the words in registers until they are written to a queue's slot. One
-        // copy of all would go through memory, where its wide loads wait for the narrow stores that made the closure.
+        // Word by word, so the optimiser keeps the words in registers until they are written to a queue's slot. A copy
+        // of the whole would go through memory, where the wide loads wait for the closure's narrow stores.
         Self { payload: [words[0], words[1], words[2]], act, not_sync: PhantomData }
     }
 
@@ -128,24 +128,24 @@ impl Job {
         impl Drop for Empty {
             #[inline(always)]
             fn drop(&mut self) {
-                // SAFETY: made from a reference that is borrowed for longer.
+                // SAFETY: made from a reference borrowed for longer.
                 unsafe { self.0.write(None) };
             }
         }
         let empty = Empty(slot);
         // SAFETY: only the guard has the slot.
         match unsafe { &mut *empty.0 } {
-            // SAFETY: Payload rule; the job is not dropped, so this is the one action that consumes it.
+            // SAFETY: Payload rule; the job is not dropped, so this is the only consuming action.
             Some(job) => Some(unsafe { (job.act)(&mut job.payload, Action::Run, ptr::null_mut()) }),
             None => None,
         }
     }
 
-    /// Drops the closure; its handle, if it has one, gets [`JoinError::Cancelled`](crate::JoinError::Cancelled) with this cause.
-    /// The cause of a job that is dropped is [`Ended`](Cause::Ended).
+    /// Drops the closure; the handle, if any, gets [`JoinError::Cancelled`](crate::JoinError::Cancelled) with this cause. The
+    /// cause of a dropped job is [`Ended`](Cause::Ended).
     ///
     /// # Panics
-    /// If the drop of a capture panics; the handle has its result by then.
+    /// If the drop of a capture panics; the handle has the result by then.
     pub fn cancel(self, cause: Cause) -> Outcome {
         self.consume(Action::Drop, ptr::without_provenance_mut(cause as usize))
     }
@@ -153,7 +153,7 @@ impl Job {
     /// Returns the closure.
     ///
     /// # Errors
-    /// The job, if its closure is not an `F`.
+    /// The job, if the closure is not an `F`.
     ///
     /// # Panics
     /// If the job is [stale](Outcome::Stale).
@@ -166,7 +166,7 @@ impl Job {
         }
     }
 
-    /// Returns the closure if it is of this type, which may be that of a box.
+    /// Returns the closure if it is of this type, which may be the type of a box.
     fn into_content<F: 'static>(self) -> Result<F, Self> {
         let mut closure = MaybeUninit::<F>::uninit();
         // SAFETY: there is room for an `F`.
@@ -184,7 +184,7 @@ impl Job {
             return Err(self);
         }
         let taken = self.consume(Action::Take, out);
-        // Only `Cancelled` means that it was moved.
+        // Only `Cancelled` means it was moved.
         assert!(
             matches!(taken, Outcome::Cancelled(_)),
             "the closure has been run or dropped through its handle"
@@ -192,12 +192,12 @@ impl Job {
         Ok(())
     }
 
-    /// Returns whether this is a leftover: its closure, or its future while that was queued, has been claimed through its handle, to run
+    /// Returns whether this is a leftover: the closure, or the future while queued, has been claimed through the handle, to run
     /// or to drop it there.
     ///
-    /// A stale job of a closure never becomes useful again, and one of a future only where that has another job; so a queue may
-    /// [drop it](Self::drop_if_stale) early. For a closure without a handle the answer is that of [`Work::is_stale`], so `false` for plain
-    /// closures.
+    /// A stale job of a closure never becomes useful again, and a stale job of a future only where the future has another job; so a queue
+    /// may [drop it](Self::drop_if_stale) early. For a closure without a handle the answer comes from [`Work::is_stale`], so it is
+    /// `false` for plain closures.
     ///
     /// The answer may be out of date on return: the handle may claim the closure at any time, and a future may be woken.
     ///
@@ -216,7 +216,7 @@ impl Job {
         is_stale
     }
 
-    /// Drops the job if it is [stale](Self::is_stale), which frees its memory and calls no user code; returns how it ended.
+    /// Drops the job if it is [stale](Self::is_stale), which frees memory and calls no user code; returns the outcome.
     ///
     /// # Errors
     /// The job, if it is not stale.
@@ -232,23 +232,23 @@ impl Job {
         if !self.is_stale() {
             return Err(self);
         }
-        // A future that has been woken since must not be polled here, nor cancelled.
+        // A future woken since must not be polled here, nor cancelled.
         Ok(self.consume(Action::Leave, ptr::null_mut()))
     }
 
-    /// Whether this borrows from a thread that waits for it: it is that of a fork, of a call that waits, or of a scope.
+    /// Whether this borrows from a thread that waits for it: it belongs to a fork, to a waiting call, or to a scope.
     pub fn borrows(&self) -> bool {
         self.is_of_scope() || self.identify() == TypeId::of::<OfFork>()
     }
 
-    /// Whether this is a job of a scope. Dropped, such a job is missing in its scope; the other jobs that borrow return to their threads.
+    /// Whether this is a job of a scope. Dropped, such a job is missing in the scope; the other jobs that borrow return to their threads.
     pub fn is_of_scope(&self) -> bool {
         self.identify() == TypeId::of::<OfScope>()
     }
 
-    /// Whether this has that function, and a payload that begins with that pointer.
+    /// Whether this has the function `act`, and a payload that begins with `pointer`.
     pub(crate) fn has(&self, act: Act, pointer: *const ()) -> bool {
-        // SAFETY: the payload begins with a pointer, as that is what the function expects.
+        // SAFETY: the payload begins with a pointer, as the function expects.
         ptr::fn_addr_eq(self.act, act) && unsafe { self.first_word() } == pointer
     }
 
@@ -270,7 +270,7 @@ impl Job {
         id
     }
 
-    /// Calls the function with an action that only reads the payload.
+    /// Calls the function with a read-only action.
     ///
     /// # Safety
     /// The action must not consume the payload, and `out` must be as it says.
@@ -280,17 +280,17 @@ impl Job {
         unsafe { (self.act)(payload, action, out) };
     }
 
-    /// Calls the function with an action that consumes the payload; `out` must be as it says.
+    /// Calls the function with a consuming action; `out` must be as it says.
     #[inline]
     pub(crate) fn consume(self, action: Action, out: *mut ()) -> Outcome {
         let mut this = ManuallyDrop::new(self);
         let act = this.act;
-        // SAFETY: Payload rule; `self` is not dropped, so this is the one action that consumes it.
+        // SAFETY: Payload rule; `self` is not dropped, so this is the only consuming action.
         unsafe { act(&mut this.payload, action, out) }
     }
 }
 
-/// The number of the cause of a job that is dropped.
+/// The number of the cause of a dropped job.
 const ENDED: *mut () = ptr::without_provenance_mut(Cause::Ended as usize);
 
 impl Drop for Job {
@@ -302,7 +302,7 @@ impl Drop for Job {
 
 brigade_sync::opaque!(Job);
 
-/// Whether work of this type is stored in its job.
+/// Whether work of this type is stored in the job.
 const fn fits<W>() -> bool {
     size_of::<W>() <= size_of::<Payload>() && align_of::<W>() <= align_of::<Payload>()
 }

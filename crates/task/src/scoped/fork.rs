@@ -1,8 +1,8 @@
-//! A closure on the stack of the thread that forks it.
+//! A closure on the stack of the forking thread.
 //!
 //! **Fork rule.** A frame lies on its owner's stack. A job with a pointer to it is made once. The owner leaves the frame only when
-//! it has that job back, which it then forgets, or once the latch has been set, which the job does when it is run or dropped. The
-//! work is taken by whichever has the job; the result is written before the latch is set, and read by the owner after it.
+//! it has the job back, which it then forgets, or once the latch has been set, which the job does when it is run or dropped. The
+//! holder of the job takes the work; the result is written before the latch is set, and read by the owner after it.
 
 use core::any::{Any, TypeId};
 use core::marker::PhantomData;
@@ -22,9 +22,9 @@ use crate::contain::drop_contained;
 use crate::job::Job;
 use crate::region::{OfFork, Region};
 
-/// What runs forked jobs: a worker with a deque of its own.
+/// The runner of forked jobs: a worker with a deque.
 ///
-/// No implementation can break the memory safety of a fork: what it loses, or never runs, keeps the fork waiting.
+/// No implementation can break the memory safety of a fork: a lost or unrun job keeps the fork waiting.
 pub trait Forks {
     /// A deque of forks.
     type Deque: OwnerEnd<Part>;
@@ -38,16 +38,16 @@ pub trait Forks {
     /// Takes the newest part of the deque.
     fn take_back(&self) -> Option<Part>;
 
-    /// Waits until the wait may be over; meanwhile it may run jobs that are part of its region.
+    /// Waits until the wait may be over; meanwhile it may run other parts of the region.
     fn wait(&self, wait: Wait<'_>);
 
-    /// Counts a panic whose payload has been dropped: that of the second closure of a fork, where the first has panicked.
+    /// Counts a panic whose payload has been dropped: the second closure of a fork panicked after the first.
     fn count_panic(&self) {}
 }
 
-/// What a thread waits for.
+/// The wait of a thread for a fork or a scope.
 ///
-/// Only that thread has it: the registration is its alone.
+/// Only the waiting thread has it: no other thread registers a waker.
 ///
 /// ```compile_fail,E0277
 /// fn elsewhere(wait: brigade_task::Wait<'_>) {
@@ -80,17 +80,17 @@ impl<'a> Wait<'a> {
         self.latch.is_set()
     }
 
-    /// Registers what is woken when it ends, in place of the former waker; `false` if it has ended already.
+    /// Registers the waker for the end, in place of the former waker; `false` if it has ended already.
     pub fn register(self, waker: core::task::Waker) -> bool {
         self.latch.register(waker)
     }
 
-    /// The fork or scope that is waited for.
+    /// The awaited fork or scope.
     pub fn region(self) -> Region {
         self.region
     }
 
-    /// Whether jobs that are queued may be part of it.
+    /// Whether queued jobs may be part of it.
     pub fn has_parts(self) -> bool {
         self.has_parts
     }
@@ -98,10 +98,10 @@ impl<'a> Wait<'a> {
 
 brigade_sync::opaque!(Wait<'_>: region);
 
-/// The frame of a fork. A job is counted as one if `COUNTED`; otherwise it is a part of the job that forks it.
+/// The frame of a fork. With `COUNTED` it counts as a job; otherwise it is a part of the forking job.
 struct Frame<B, R, const COUNTED: bool> {
     latch: Latch,
-    /// What a thread that takes the work enters.
+    /// The context entered by the thread that takes the work.
     context: JobContext,
     work: UnsafeCell<MaybeUninit<B>>,
     result: UnsafeCell<MaybeUninit<Result<R, Box<dyn Any + Send>>>>,
@@ -121,18 +121,18 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
     /// Makes the frame's job.
     ///
     /// # Safety
-    /// Fork rule: once; and the closure and its result must be fit to be sent to another thread.
+    /// Fork rule: once; and the closure and the result must be fit to be sent to another thread.
     #[inline(always)]
     unsafe fn part(&self) -> Part {
-        // SAFETY: a pointer is one word, and the function expects one to such a frame, which lives by the Fork rule.
+        // SAFETY: a pointer is one word, and the function expects a pointer to such a frame, which lives by the Fork rule.
         let job = unsafe { Job::from_raw(act::<B, R, COUNTED>, NonNull::from(self)) };
-        // SAFETY: Part rule: the frame's address is that of its region.
+        // SAFETY: Part rule: the address of the frame is the region's.
         unsafe { Part::new(job) }
     }
 
     #[inline(always)]
     fn owns(&self, part: &Part) -> bool {
-        // It is the address of this frame, which has one part.
+        // It is the address of this frame, which has a single part.
         part.region() == self.region()
     }
 
@@ -153,7 +153,7 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
         unsafe { work.assume_init() }
     }
 
-    /// Waits for the job, which another thread has; returns its result, or that of the work if it was returned.
+    /// Waits for the job, which another thread has; returns its result. A job given back is run here.
     fn finish(&self, forks: &impl Forks) -> Result<R, Box<dyn Any + Send>> {
         wait_by(Wait::new(&self.latch, self.region()), |wait| forks.wait(wait));
         self.outcome().unwrap_or_else(|| {
@@ -234,10 +234,10 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
     if COUNTED { outcome } else { Outcome::Stale }
 }
 
-/// Calls `a`, and `b` on this thread or on another one that takes it meanwhile; returns both results.
+/// Calls `a`, and `b` on this thread or on another thread that takes it meanwhile; returns both results.
 ///
-/// Both closures are always called. If one of them panics, this panics with its payload once both have ended, with that of `a` if
-/// both do.
+/// Both closures are always called. If either panics, this panics with the same payload once both have ended; the payload of `a`
+/// wins.
 ///
 /// ```
 /// use brigade_task::{Forks, Part, Wait, join};
@@ -283,7 +283,8 @@ where
         }
     }
 
-    /// The result of the first closure while the second is called: if that panics, a panic of the result's drop is contained.
+    /// The result of the first closure while the second is called: if the second panics, a panic of the result's drop is
+    /// contained.
     struct First<R>(ManuallyDrop<R>);
     impl<R> First<R> {
         #[inline(always)]
@@ -341,15 +342,15 @@ where
     }
 }
 
-/// Passes a closure as a job to `give`, and waits until it has been called; returns its result.
+/// Passes a closure as a job to `give`, and waits until it has been called; returns the result.
 ///
 /// `wait_for` waits until the wait may be [over](Wait::is_over); it is called again until it is.
 ///
 /// # Errors
-/// The closure, if `give` returns its job, or the job was dropped.
+/// The closure, if `give` returns the job, or the job was dropped.
 ///
 /// # Panics
-/// If the closure panics, with its payload.
+/// If the closure panics, with the same payload.
 ///
 /// ```
 /// let words = ["borrowed"];

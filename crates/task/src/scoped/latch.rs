@@ -1,4 +1,4 @@
-//! How the thread that waits for borrowing jobs learns that they have ended.
+//! How a thread that waits for borrowing jobs learns of their end.
 
 use core::mem::MaybeUninit;
 use core::task::Waker;
@@ -11,7 +11,7 @@ use crate::contain::contain;
 
 /// Not set, and no waker.
 const UNSET: u8 = 0;
-/// Not set, and the slot has the waker of the thread that waits.
+/// Not set, and the slot has the waker of the waiting thread.
 const WAITING: u8 = 1;
 /// The thread that sets it takes the waker out of the slot.
 const TAKING: u8 = 2;
@@ -20,12 +20,12 @@ const DONE: u8 = 3;
 /// The work was dropped before it began, and is the owner's again.
 const RETURNED: u8 = 4;
 
-/// Set once, by any thread; its owner waits for that.
+/// Set once, by any thread, while the owner waits.
 ///
-/// **Latch rule.** It lies on its owner's stack, which returns once it has seen the latch set. So a thread that sets it does
-/// nothing with it after the write of the final state, and takes the waker before that.
+/// **Latch rule.** It lies on the stack of the owner, which returns once it has seen the latch set. So the setter does
+/// nothing with it after the write of the final state, and takes the waker before.
 ///
-/// **Waker rule.** The slot is its owner's, one thread at a time, except in `TAKING`.
+/// **Waker rule.** The slot belongs to the owner, a single thread at a time, except in `TAKING`.
 ///
 /// | from | to | by |
 /// |---|---|---|
@@ -52,7 +52,7 @@ impl Latch {
     /// Whether it has been set.
     #[inline]
     pub(super) fn is_set(&self) -> bool {
-        // Ordering: Acquire: the owner sees what the setter did before.
+        // Ordering: Acquire: the owner sees the setter's earlier writes.
         self.state.load(Ordering::Acquire) >= DONE
     }
 
@@ -61,7 +61,7 @@ impl Latch {
         self.state.load(Ordering::Acquire) == RETURNED
     }
 
-    /// Registers what is woken when the latch is set, in place of the former waker; `false` if it is set already.
+    /// Registers the waker for the latch, in place of the former waker; `false` if it is set already.
     ///
     /// Only the owner calls this.
     pub(super) fn register(&self, waker: Waker) -> bool {
@@ -108,12 +108,12 @@ impl Latch {
     /// Latch rule: it must be alive until this sets it, and must be set once.
     pub(super) unsafe fn set(latch: *const Self, done: bool) {
         let last = if done { DONE } else { RETURNED };
-        // SAFETY: Latch rule: it is alive until its last state is written below.
+        // SAFETY: Latch rule: it is alive until the last state is written below.
         let state = unsafe { &(*latch).state };
         let mut seen = UNSET;
         loop {
             let next = if seen == WAITING { TAKING } else { last };
-            // Ordering: Release: the owner sees what was done before. Acquire: the waker.
+            // Ordering: Release: the owner sees all writes before. Acquire: the waker.
             match state.compare_exchange(seen, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(WAITING) => break,
                 Ok(_) => return,
@@ -134,7 +134,7 @@ impl Latch {
 impl Latch {
     /// Writes to the slot, as the owner's next call would.
     pub(super) fn overwrite(&self) {
-        // SAFETY: loom checks that nothing else accesses it.
+        // SAFETY: loom checks for concurrent accesses.
         self.waker.with_mut(|slot| unsafe { slot.write(MaybeUninit::uninit()) });
     }
 }

@@ -1,7 +1,7 @@
-//! Jobs that borrow: from a stack that waits for them.
+//! Jobs that borrow from a waiting stack.
 //!
-//! A job is `'static` for whatever queues it. A borrowing job refers to a fork, or a scope, on the stack of the thread that made
-//! it, and that thread does not leave it before the job has been run or dropped. The rules are in `fork`, `scope`, `scope_with` and `latch`.
+//! A job is `'static` for any queue. A borrowing job refers to a fork, or a scope, on the stack of the thread that made it, which does
+//! not leave it before the job has been run or dropped. The rules are in `fork`, `scope`, `scope_with` and `latch`.
 
 mod fork;
 mod latch;
@@ -23,7 +23,7 @@ pub use scope::{HeldPanic, Scope, Scopes, scope};
 pub use scope_with::{ScopeWith, scope_with};
 pub use tickets::{KeptTickets, keep_tickets, return_tickets};
 
-/// Aborts the process when it is dropped: an unwinding must not leave a stack that jobs borrow from.
+/// Aborts the process when it is dropped: an unwinding must not leave a stack with borrowed data.
 struct Abort;
 
 impl Drop for Abort {

@@ -18,13 +18,13 @@ use crate::error::JoinError;
 use crate::join::JoinHandle;
 use crate::region::Region;
 
-/// The state shared by a job and its handle.
+/// The state shared by a job and the handle.
 pub(super) struct Parcel<F, T> {
     content: Mutex<Content<F, T>>,
     latch: Latch,
 }
 
-/// The state shared by a future and its handle.
+/// The state shared by a future and the handle.
 pub(super) type FutureParcel<T> = Parcel<fn() -> T, T>;
 
 struct Content<F, T> {
@@ -34,9 +34,9 @@ struct Content<F, T> {
 }
 
 enum Stage<F, T> {
-    /// A closure that has not started.
+    /// An unstarted closure.
     Closure(F),
-    /// A future that has not ended, a running closure, or a closure or a future being dropped.
+    /// An unfinished future, a running closure, or a closure or a future being dropped.
     Running,
     Done(Result<T, JoinError>),
     Taken,
@@ -44,7 +44,7 @@ enum Stage<F, T> {
 
 /// The handle's side, for any closure.
 trait Delivery<T> {
-    /// Runs the closure on this thread, or drops it for the cause `stop`; returns its outcome. `None` if it has started, or is a
+    /// Runs the closure on this thread, or drops it for the cause `stop`; returns the outcome. `None` if it has started, or is a
     /// future.
     fn settle(&self, stop: Option<Cause>) -> Option<Outcome>;
     fn latch(&self) -> &Latch;
@@ -86,7 +86,7 @@ impl<F: FnOnce() -> T, T> Parcel<F, T> {
             content.stage = stage;
             unclaimed
         };
-        // SAFETY: Latch rule: both sides own the parcel; the side that claimed the closure sets the latch, once.
+        // SAFETY: Latch rule: both sides own the parcel; the claiming side sets the latch, once.
         unsafe { Latch::set(&raw const self.latch, true) };
         match unclaimed {
             Some(Err(JoinError::Panicked(panic))) => panic.resume(),
@@ -135,7 +135,7 @@ impl<F: FnOnce() -> T, T> Delivery<T> for Parcel<F, T> {
 
 impl<F: FnOnce() -> T + Send, T: Send> ScopedWork for Arc<Parcel<F, T>> {
     fn run(self) -> Outcome {
-        // The handle counts the outcome of a closure that it has taken.
+        // The handle counts the outcome of a closure it has taken.
         self.settle(None).unwrap_or(Outcome::Stale)
     }
 
@@ -160,7 +160,7 @@ pub struct ScopedJoinHandle<'scope, T> {
 }
 
 impl<T> ScopedJoinHandle<'_, T> {
-    /// Waits until the job has ended and returns the result. A closure that has not started runs inside this call, and on
+    /// Waits until the job has ended and returns the result. An unstarted closure runs inside this call, and on
     /// a worker of the scope's pool a woken future is polled there.
     ///
     /// A started job, or a future, is waited for as at the end of the scope. Unlike the `join` of other handles, this
@@ -179,8 +179,8 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// ```
     pub fn join(mut self) -> Result<T, JoinError> {
         self.future.iter_mut().for_each(|future| self.pool.wait_for_future(future));
-        // While this thread panics, the closure does not run here: it would see a panic not its own. That of a cancelled scope is
-        // dropped: the job may be on this thread's own deque, from which the thread does not take it while it waits.
+        // While this thread panics, the closure does not run here: it would see a foreign panic. The closure of a cancelled scope
+        // is dropped: the job may be on this thread's own deque, from which the thread does not take it while it waits.
         let is_cancelled = self.state.is_cancelled();
         if is_cancelled || !std::thread::panicking() {
             let stop = is_cancelled.then_some(Cause::Asked);

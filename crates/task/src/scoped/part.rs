@@ -5,12 +5,12 @@ use core::any::TypeId;
 use crate::job::Job;
 use crate::region::{OfFork, Region};
 
-/// A job that is a part of a fork or a scope.
+/// A job of a fork or a scope.
 ///
-/// A program that keeps one, or [forgets](core::mem::forget) it, keeps the fork or the scope waiting. Dropped, it cancels the job
-/// of a scope, and leaves a fork's to the thread that forked it.
+/// A part that is kept, or [forgotten](core::mem::forget), keeps the fork or the scope waiting. A dropped part cancels the job
+/// of a scope, and returns the job of a fork to the forking thread.
 ///
-/// **Part rule.** The first word of its payload is the address of its region.
+/// **Part rule.** The first word of the payload is the address of the region.
 pub struct Part(Job);
 
 impl Part {
@@ -23,19 +23,19 @@ impl Part {
         Self(job)
     }
 
-    /// The fork or the scope that this is a part of.
+    /// The fork or the scope of this part.
     #[inline(always)]
     pub fn region(&self) -> Region {
         // SAFETY: Part rule.
         Region(unsafe { self.0.first_word() }.addr())
     }
 
-    /// Whether this is a fork: a part of the job that forked it, rather than a job of its own.
+    /// Whether this is a fork: a part of the forking job, rather than a separate job.
     pub fn is_fork(&self) -> bool {
         self.0.identify() == TypeId::of::<OfFork>()
     }
 
-    /// Drops a part of a scope that its handle has [claimed](Job::is_stale), which calls no user code; returns any other part.
+    /// Drops a part of a scope if the handle has [claimed](Job::is_stale) it, which calls no user code; returns any other part.
     #[must_use]
     pub fn unless_stale(self) -> Option<Self> {
         self.0.drop_if_stale().err().map(Self)

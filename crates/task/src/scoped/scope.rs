@@ -1,6 +1,6 @@
 //! Scopes: any number of borrowing jobs, all of which have ended when the scope returns.
 //!
-//! **Scope rule.** A scope's state lies on the stack of the thread that opened the scope. The body, each job and each
+//! **Scope rule.** A scope's state lies on the stack of the opening thread. The body, each job and each
 //! future has a ticket, dropped after everything it borrows. The state lives until the last ticket has been returned
 //! (see `tickets`).
 
@@ -40,8 +40,8 @@ pub trait Scopes: Sync {
     /// Runs or drops a job, on any thread, now or later.
     fn execute(&self, part: Part);
 
-    /// Polls a future to its end, or drops it. Makes a job of the future and passes the job to `part`, once, for the first poll on any
-    /// thread. Returns the handle, if the pool can [wait](Self::wait_for_future) for the future by that.
+    /// Polls a future until it is ready, or drops it. Makes a job of the future and passes the job to `part`, once, for the first poll
+    /// on any thread. Returns the handle, if the pool can [wait](Self::wait_for_future) for the future by the handle.
     fn spawn(
         &self,
         future: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -55,13 +55,13 @@ pub trait Scopes: Sync {
     /// called more often than there are workers.
     ///
     /// A worker may wait for such a job only if every wait on its pool also runs the jobs bound to the waiting
-    /// worker, even jobs it does not wait for: two jobs may wait for each other's worker.
+    /// worker, even unawaited jobs: two jobs may wait for each other's worker.
     fn broadcast(&self, make: &mut dyn FnMut() -> Part);
 
     /// Waits until the wait may be over, and may run jobs of the wait's region in the meantime.
     fn wait(&self, wait: Wait<'_>);
 
-    /// Runs or drops a job on this thread, for its handle, and counts the outcome, if any. In the pool's own run of
+    /// Runs or drops a job on this thread, for the handle, and counts the outcome, if any. In the pool's own run of
     /// the job, the outcome is [`Outcome::Stale`] then.
     fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
         run();
@@ -77,7 +77,7 @@ pub trait Scopes: Sync {
 #[derive(Debug)]
 pub struct HeldPanic;
 
-/// The part of a scope used by its jobs.
+/// The part of a scope used by the jobs.
 pub(super) struct State {
     tickets: Tickets,
     /// The context entered by the jobs.
@@ -86,7 +86,7 @@ pub(super) struct State {
     rare: Mutex<Option<Box<Rare>>>,
 }
 
-/// The parts of a state that few scopes need. Not in the state: a recursion of scopes has a state a level on its stack.
+/// The rarely needed parts of a state. Separate, as a recursion of scopes has a state a level on the stack.
 #[derive(Default)]
 struct Rare {
     /// The payload of the first panic.
@@ -118,7 +118,7 @@ impl State {
         is_first
     }
 
-    /// Stores the payload of a job; returns its outcome.
+    /// Stores the payload of a job; returns the outcome.
     #[cold]
     fn hold_panic(&self, payload: Box<dyn Any + Send>) -> Outcome {
         self.panicked(payload);
@@ -131,7 +131,7 @@ impl State {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 
-    /// Why a job that does not run ends: because the scope was cancelled, or for another cause.
+    /// The cause for which an unrun job ends: the scope was cancelled, or another cause.
     #[cold]
     fn stop_cause(&self, other: impl FnOnce() -> Cause) -> Cause {
         if self.is_cancelled() { Cause::Asked } else { other() }
@@ -161,7 +161,7 @@ impl Drop for Ticket {
     }
 }
 
-/// A scope of borrowing jobs. All jobs have ended when the function that made the scope returns.
+/// A scope of borrowing jobs. All jobs have ended when the call that opened the scope returns.
 ///
 /// `'scope` is the lifetime in which jobs may be added, and `'env` the lifetime of the data borrowed by the jobs, as
 /// for [`std::thread::Scope`]. A job may add more jobs.
@@ -178,7 +178,7 @@ unsafe impl Sync for Scope<'_, '_> {}
 // SAFETY: as above; a borrowed scope is never moved.
 unsafe impl Send for Scope<'_, '_> {}
 
-/// A pointer for a job to its scope, or to the value that contains the scope.
+/// A pointer for a job to the scope, or to the value around the scope.
 pub(super) struct Here<S>(NonNull<S>);
 
 // SAFETY: the pointer is used as a reference.
@@ -199,7 +199,7 @@ impl<S> Here<S> {
     }
 }
 
-/// The work of a job: a closure, or one with a handle.
+/// The work of a job: a closure, with or without a handle.
 pub(super) trait ScopedWork: Send {
     /// Runs it; returns the outcome of the job.
     fn run(self) -> Outcome;
@@ -207,7 +207,7 @@ pub(super) trait ScopedWork: Send {
     /// Drops it for this cause; returns the outcome of the job.
     fn cancel(self, cause: Cause) -> Outcome;
 
-    /// Whether it has been claimed through its handle.
+    /// Whether it has been claimed through the handle.
     fn is_stale(&self) -> bool {
         false
     }
@@ -253,14 +253,14 @@ impl<F: FnOnce() + Send> ScopedWork for F {
     }
 }
 
-/// The work of a job. The ticket comes first: its pointer is the address of the job's region.
+/// The work of a job. The ticket comes first: a pointer to it is the address of the job's region.
 #[repr(C)]
 struct Ticketed<W> {
     ticket: ManuallyDrop<Ticket>,
     work: ManuallyDrop<W>,
 }
 
-/// The work of a job where it lies, in the payload: a recursion of scopes would have a copy on its stack for each level.
+/// The work of a job where it lies, in the payload: a recursion of scopes would have a copy on the stack for each level.
 struct Lying<'a, W>(&'a mut ManuallyDrop<W>);
 
 impl<'a, W: ScopedWork> Lying<'a, W> {
@@ -356,7 +356,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.execute(move || closure(here.get()));
     }
 
-    /// Makes a job of work that fits into it.
+    /// Makes a job of work of a fitting size.
     pub(super) fn part<W: ScopedWork + 'scope>(&self, work: W) -> Part {
         let (ticket, work) = (ManuallyDrop::new(self.ticket()), ManuallyDrop::new(work));
         let work = Ticketed { ticket, work };
@@ -367,7 +367,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         unsafe { Part::new(job) }
     }
 
-    /// Runs a closure on the pool, and returns a handle for its result. The closure may borrow everything that
+    /// Runs a closure on the pool, and returns a handle for the result. The closure may borrow everything that
     /// outlives the scope.
     ///
     /// A panic of the closure goes to the handle. If the handle is dropped, the scope resumes the panic.
@@ -394,7 +394,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         }
     }
 
-    /// Like [`submit`](Self::submit), for a closure stored with its result.
+    /// Like [`submit`](Self::submit), for a closure stored with the result.
     fn submit_stored<F, T>(&'scope self, closure: F) -> ScopedJoinHandle<'scope, T>
     where
         F: FnOnce() -> T + Send + 'scope,
@@ -405,7 +405,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         handle
     }
 
-    /// Polls a future on the pool, and returns a handle for its result. The future may borrow everything that
+    /// Polls a future on the pool, and returns a handle for the result. The future may borrow everything that
     /// outlives the scope.
     ///
     /// A panic of the future goes to the handle. If the handle is dropped, the scope resumes the panic. A future that
@@ -432,7 +432,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         handle
     }
 
-    /// Cancels the jobs that have not started, and the unfinished futures. Running jobs can check
+    /// Cancels the unstarted jobs and the unfinished futures. Running jobs can check
     /// [`is_cancelled`](Self::is_cancelled). Jobs added later are cancelled too.
     ///
     /// ```
@@ -445,7 +445,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn cancel(&self) {
-        // Under the lock under which a future lists its waker: either the future sees the flag, or the waker is in
+        // Under the lock that guards the list of wakers: either the future sees the flag, or the waker is in
         // the list.
         let wakers = self.state.with_wakers(|wakers| {
             self.state.is_cancelled.store(true, Ordering::Relaxed);
@@ -479,7 +479,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.result(returned)
     }
 
-    /// Calls the body; `None` if it panics. Its frame does not lie on the stack while the scope waits.
+    /// Calls the body; `None` if it panics. The frame does not lie on the stack while the scope waits.
     #[inline(never)]
     fn call<R>(&self, body: impl FnOnce() -> R) -> Option<R> {
         let hold = |payload| {
@@ -502,7 +502,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         mem::forget(bomb);
     }
 
-    /// What the scope returns, once all jobs have ended: what the body has, unless there was a panic.
+    /// Returns the result of the body, once all jobs have ended, or resumes a panic.
     fn result<R>(&self, returned: Option<R>) -> R {
         let first = self.state.rare.lock().take().and_then(|rare| rare.panic);
         match (first, returned) {
@@ -534,14 +534,14 @@ unsafe fn act<W: ScopedWork>(payload: *mut Payload, action: Action, out: *mut ()
     let context = ticket.state().context;
     let call = || match context.is_current() {
         true => work.run(),
-        // SAFETY: Scope rule: the thread that opened the scope waits for the ticket.
+        // SAFETY: Scope rule: the opening thread waits for the ticket.
         false => unsafe { context.enter_elsewhere(|| work.run()) },
     };
     let ran = panic::catch_unwind(AssertUnwindSafe(call));
     ran.unwrap_or_else(|payload| ticket.state().hold_panic(payload))
 }
 
-/// The rest of [`act`]: all but the run, and that of a cancelled scope.
+/// The rest of [`act`]: all actions but the run, and the run in a cancelled scope.
 ///
 /// # Safety
 /// As for `act`.
@@ -567,7 +567,7 @@ unsafe fn act_unrun<W: ScopedWork>(
 
 type BoxedFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// A future with its ticket, until the future is ready.
+/// A future with a ticket, until the future is ready.
 struct ScopedFuture<F: Spawnable> {
     inner: Option<(Pin<Box<F>>, Ticket)>,
     parcel: Arc<FutureParcel<F::Output>>,
@@ -576,7 +576,7 @@ struct ScopedFuture<F: Spawnable> {
 }
 
 impl<F: Spawnable> ScopedFuture<F> {
-    /// Ensures that the scope's list has the waker of this poll.
+    /// Puts the waker of this poll into the scope's list.
     fn list(&mut self, waker: &Waker) {
         let Some((_, ticket)) = &self.inner else { return };
         if self.listed.as_ref().is_some_and(|(_, listed)| listed.will_wake(waker)) {
@@ -622,7 +622,7 @@ impl<F: Spawnable> Future for ScopedFuture<F> {
         let mut result = Err(JoinError::Cancelled(Cause::Asked));
         if !ticket.state().is_cancelled() {
             let poll = || future.as_mut().poll_spawned(context);
-            // SAFETY: Scope rule: the thread that opened the scope waits for the ticket.
+            // SAFETY: Scope rule: the opening thread waits for the ticket.
             let poll = || unsafe { ticket.state().context.enter(poll) };
             result = match panic::catch_unwind(AssertUnwindSafe(poll)) {
                 Ok(Poll::Pending) => return Poll::Pending,

@@ -1,15 +1,15 @@
-//! Scopes with a value of their own, for crates that build another kind of scope on them.
+//! Scopes with a value, for crates that build another kind of scope on them.
 //!
-//! **Value rule.** The value lies beside the scope, on the stack of the thread that opened it, and is dropped after the last
+//! **Value rule.** The value lies beside the scope, on the stack of the opening thread, and is dropped after the last
 //! ticket. So a job, which has a ticket, may refer to both.
 
 use std::sync::Arc;
 
 use super::scope::{Here, Scope, Scopes};
 
-/// A [`Scope`] and a value, which its jobs share.
+/// A [`Scope`] and a value shared by the jobs.
 ///
-/// The scope is borrowed for less than `'scope`, so a job that adds more gets it as an argument.
+/// The scope is borrowed for less than `'scope`, so a job gets it as an argument, to add more.
 pub struct ScopeWith<'scope, X> {
     scope: Scope<'scope, 'scope>,
     value: X,
@@ -28,7 +28,7 @@ impl<'scope, X: Sync + 'scope> ScopeWith<'scope, X> {
         self.scope.execute(move || closure(here.get()));
     }
 
-    /// Runs a closure once on each worker of the pool; only that worker may run it (see [`Scopes::broadcast`]).
+    /// Runs a closure once on each worker of the pool; only the chosen worker may run it (see [`Scopes::broadcast`]).
     pub fn broadcast_with<F: Fn(&Self) + Send + Sync + 'scope>(&self, closure: F) {
         // SAFETY: Value rule: each job has a ticket.
         let here = unsafe { Here::new(self) };
@@ -45,7 +45,7 @@ impl<'scope, X: Sync + 'scope> ScopeWith<'scope, X> {
 
 brigade_sync::opaque!([X] ScopeWith<'_, X>);
 
-/// Like [`scope`](super::scope()), with a value for the jobs. The caller names the time for which what the jobs borrow must live.
+/// Like [`scope`](super::scope()), with a value for the jobs. `'scope` must outlive everything the jobs borrow.
 ///
 /// # Panics
 /// As for [`scope`](super::scope()).

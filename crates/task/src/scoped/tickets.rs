@@ -1,10 +1,9 @@
 //! How many jobs of a scope have not ended.
 //!
-//! Each job has a ticket, and the count of a scope is that of its tickets. A thread that runs many jobs of one scope would change
-//! the count twice for each, together with all other threads that do. So a worker takes tickets in bulk, for the jobs that it
-//! adds, and keeps those of the jobs that it has run, for the next ones. They count as tickets all that time: a scope does not end
-//! before they have been [returned](return_tickets). A thread that keeps tickets must return them before it does anything that is not
-//! a job of that scope.
+//! Each job has a ticket; a scope counts tickets. If each job changed the count twice, the threads that run jobs of one scope would
+//! contend for it. So a worker takes tickets in bulk for the jobs it adds, and keeps the tickets of finished jobs for the next ones.
+//! Kept tickets still count: a scope does not end before they have been [returned](return_tickets). A thread that keeps tickets must
+//! return them before it does anything that is not a job of the scope.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -17,17 +16,17 @@ use super::latch::Latch;
 /// How many tickets a worker takes at once.
 const BULK: u64 = 32;
 
-/// The count of a scope, and the latch that the last ticket sets.
+/// The count of a scope, and the latch set by the last ticket.
 ///
-/// **Ticket rule.** It lives until the last ticket has been returned, and the thread that returns that one sets the latch as the
-/// last thing that it does with it.
+/// **Ticket rule.** It lives until the last ticket has been returned. The thread that returns the last ticket sets the latch, as
+/// its last access.
 pub(super) struct Tickets {
     /// It can't wrap, even where a pool forgets its jobs.
     count: AtomicU64,
     pub(super) latch: Latch,
 }
 
-/// The tickets that a thread keeps; they are of one scope.
+/// The tickets kept by a thread; all belong to the same scope.
 #[derive(Clone, Copy)]
 struct Kept {
     /// Whether the thread keeps tickets at all.
@@ -43,12 +42,12 @@ brigade_sync::thread_local! {
 }
 
 impl Tickets {
-    /// The count of a new scope, with the ticket of its body.
+    /// The count of a new scope, with the ticket of the body.
     pub(super) fn new() -> Self {
         Self { count: AtomicU64::new(1), latch: Latch::new() }
     }
 
-    /// Issues a ticket to a thread that has one, or runs a job that does.
+    /// Issues a ticket to a thread that has a ticket, or runs a job with a ticket.
     #[inline]
     pub(super) fn issue(&self) {
         let kept = KEPT.with(Cell::get);
@@ -86,7 +85,7 @@ impl Tickets {
         }
     }
 
-    /// Returns the ticket of the body, and all others that this thread keeps; whether they were the last.
+    /// Returns the ticket of the body, and all kept tickets of this thread; whether they were the last.
     pub(super) fn end_body(&self) -> bool {
         let kept = KEPT.with(Cell::get);
         let mut count = 1;
@@ -94,7 +93,8 @@ impl Tickets {
             KEPT.with(|cell| cell.set(Kept { count: 0, ..kept }));
             count += kept.count;
         }
-        // Ordering: Acquire: if they are the last, this thread sees what the others did. Release: another one, if not.
+        // Ordering: Acquire: if they are the last, this thread sees all that the others did. Release: if not, another thread sees
+        // what this thread did.
         self.count.fetch_sub(count, Ordering::AcqRel) == count
     }
 }
@@ -107,7 +107,7 @@ unsafe fn give_back(tickets: *const Tickets, count: u64) {
     // Ordering: as in `end_body`.
     // SAFETY: Ticket rule: it is alive, as these have not been returned.
     if unsafe { &(*tickets).count }.fetch_sub(count, Ordering::AcqRel) == count {
-        // SAFETY: Ticket rule: the body, which has returned its ticket, waits for the latch; it is set once.
+        // SAFETY: Ticket rule: the body, its ticket returned, waits for the latch; it is set once.
         let latch = unsafe { &raw const (*tickets).latch };
         // SAFETY: Latch rule: as above, and this is the only last ticket.
         unsafe { Latch::set(latch, true) };
@@ -115,7 +115,7 @@ unsafe fn give_back(tickets: *const Tickets, count: u64) {
 }
 
 /// Makes the thread keep tickets until the returned value is dropped, or until they are [returned](return_tickets), which the thread must
-/// do before it does anything for long that is not a job of that scope.
+/// do before it does anything for long that is not a job of the scope.
 ///
 /// ```
 /// let kept = brigade_task::keep_tickets();
@@ -124,7 +124,7 @@ unsafe fn give_back(tickets: *const Tickets, count: u64) {
 /// ```
 #[must_use = "dropping it returns the tickets"]
 pub fn keep_tickets() -> KeptTickets {
-    // What this thread keeps for a scope around this one is of no use here.
+    // Tickets kept for an outer scope are of no use here.
     return_tickets();
     let keeps = cfg!(not(brigade_loom));
     let former = KEPT.with(|kept| kept.replace(Kept { keeps, ..kept.get() })).keeps;
@@ -147,7 +147,7 @@ impl Drop for KeptTickets {
 
 brigade_sync::opaque!(KeptTickets);
 
-/// Returns the tickets that this thread keeps.
+/// Returns the kept tickets of this thread.
 ///
 /// ```
 /// brigade_task::return_tickets(); // It keeps none.

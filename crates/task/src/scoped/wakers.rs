@@ -3,16 +3,16 @@
 use core::mem;
 use core::task::Waker;
 
-/// Wakers by a key, which is used again when its future has ended: the list is as long as the most futures at a time.
+/// Wakers by a key, which is reused when the future has ended: the list is as long as the most futures at a time.
 #[derive(Default)]
 pub(super) struct Wakers {
     list: Vec<Option<Waker>>,
-    /// The keys that no future has.
+    /// The unused keys.
     free: Vec<usize>,
 }
 
 impl Wakers {
-    /// Sets the waker of a future, a new one if it has no key yet. Returns its key, and its former waker.
+    /// Sets the waker of a future, under a new key if it has none. Returns the key, and the former waker.
     pub(super) fn set(&mut self, key: Option<usize>, waker: Waker) -> (usize, Option<Waker>) {
         let key = key.or_else(|| self.free.pop()).unwrap_or_else(|| {
             self.list.push(None);

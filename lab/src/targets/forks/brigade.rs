@@ -51,7 +51,7 @@ impl ForkJoin for Brigade {
     }
 }
 
-/// Counts `node` and spawns a task for each of its children.
+/// Counts `node` and spawns a task for each child.
 fn visit<'scope, T: Tree>(scope: &'scope Scope<'scope, '_>, node: T, answer: &'static Tally) {
     node.count(answer);
     for index in 0..node.width() {

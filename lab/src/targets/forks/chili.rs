@@ -1,4 +1,4 @@
-//! chili: a pool of its own, of which the thread that waits for the root is one. It has joins only.
+//! chili: a separate pool, with the waiting thread as a worker. It has joins only.
 
 use std::io;
 use std::num::NonZero;
@@ -8,7 +8,7 @@ use chili::{Config, Scope, ThreadPool};
 use crate::tally::Tally;
 use crate::target::fork::{ForkJoin, Tree};
 
-/// Starts the pool, and the thread that sends its heartbeats.
+/// Starts the pool, and its heartbeat thread.
 pub(super) fn start(threads: usize) -> io::Result<Chili> {
     let thread_count = NonZero::new(threads);
     Ok(Chili(ThreadPool::with_config(Config { thread_count, ..Config::default() })))

@@ -1,4 +1,4 @@
-//! forte: a pool of its own, of which the thread that waits for the root is one. Joins and scopes, and no loops.
+//! forte: a separate pool, with the waiting thread as a worker. Joins and scopes, and no loops.
 
 use std::io;
 
@@ -7,9 +7,9 @@ use forte::{Scope, ThreadPool, Worker};
 use crate::tally::Tally;
 use crate::target::fork::{ForkJoin, Tree};
 
-/// Starts the pool, and the thread that sends its heartbeats.
+/// Starts the pool, and its heartbeat thread.
 pub(super) fn start(threads: usize) -> io::Result<Forte> {
-    // Its pools are statics: one is leaked for each run, without its threads.
+    // forte's pools are statics: a pool is leaked for each run, without threads.
     let pool: &'static ThreadPool = Box::leak(Box::new(ThreadPool::new()));
     pool.resize_to(threads - 1);
     Ok(Forte(pool))
@@ -43,11 +43,11 @@ impl ForkJoin for Forte {
         worker.scope(|scope| visit(scope, root, answer));
     }
 
-    // Its threads idle until the process ends. To shrink a pool is to wait for the thread of its heartbeats with the
-    // lock held that this thread takes: in this version that is a deadlock.
+    // The threads idle until the process ends. To shrink a pool is to wait for the heartbeat thread while holding a
+    // lock it takes: in this version a deadlock.
 }
 
-/// Counts `node` and spawns a task for each of its children.
+/// Counts `node` and spawns a task for each child.
 fn visit<T: Tree>(scope: &Scope<'_>, node: T, answer: &'static Tally) {
     node.count(answer);
     for index in 0..node.width() {

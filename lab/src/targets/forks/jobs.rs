@@ -1,4 +1,4 @@
-//! brigade: a job submits its children and waits for their results, by a handle each or by a set.
+//! brigade: a job submits children and waits for their results, by a handle each or by a set.
 
 use std::io;
 
@@ -27,10 +27,10 @@ impl Spawning for Jobs {
     }
 }
 
-/// What a job does.
+/// The expectation of a job's end.
 const ENDS: &str = "it was neither cancelled, nor has it panicked";
 
-/// The sum of the values of `node` and of all that is below it.
+/// The sum of the values of `node` and of all nodes below it.
 fn sum<T: Tree>(pool: Handle, node: T, have_sets: bool) -> u64 {
     let children = (0..node.width()).map(|index| {
         let child = node.child(index);

@@ -22,7 +22,7 @@ pub(crate) fn is_for_skynet(target: &Entry) -> bool {
     ["tokio-join-set", "brigade-submit", "brigade-task-set"].contains(&target.name)
 }
 
-/// Whether its tasks may borrow. Those that may not have trees whose nodes are known one by one.
+/// Whether the target's tasks may borrow. If not, it runs trees whose nodes are known singly.
 pub(crate) fn may_borrow(target: &Entry) -> bool {
     target.name != "tokio" && !is_for_skynet(target)
 }
@@ -31,10 +31,10 @@ family! {
     /// Pools whose tasks fork and join.
     Forks: "fork-join pools", VisitFork;
     own("brigade", "join, scope and loops inside a pool") => visit(brigade::start);
-    // One thread, whatever the number of threads.
+    // A single thread, whatever the number of threads.
     own("sequential", "no pool: a fork is a call").with_threads(|_, _| 0) => visit(|_| Ok(Sequential));
     peer("rayon", "rayon: join, scope and parallel iterators in a pool of its own") => visit(rayon::start);
-    // rayon's front on brigade: `crates/rayon-core` in place of rayon-core. That is a choice for a whole program, built by
+    // rayon's front on brigade: `crates/rayon-core` in place of rayon-core. This is a choice for a whole program, built by
     // `ci/lab.sh rayon`.
     own("brigade-rayon", "rayon's join, scope and parallel iterators on brigade")
         .elsewhere("brigade-lab-rayon", "rayon");

@@ -1,4 +1,4 @@
-//! rayon: a pool of its own, and the free functions and parallel iterators inside it.
+//! rayon: a separate pool, and the free functions and parallel iterators inside it.
 
 use std::io;
 
@@ -52,10 +52,10 @@ impl ForkJoin for Rayon {
         items.par_chunks_mut(length).enumerate().for_each(|(index, chunk)| work(index, chunk));
     }
 
-    // Its threads end some time later: rayon has no way to wait for them.
+    // The threads end some time later: rayon has no way to wait for them.
 }
 
-/// Counts `node` and spawns a task for each of its children.
+/// Counts `node` and spawns a task for each child.
 fn visit<T: Tree>(scope: &Scope<'_>, node: T, answer: &'static Tally) {
     node.count(answer);
     for index in 0..node.width() {

@@ -1,4 +1,4 @@
-//! No pool: a fork is a call. The other targets are to be faster, and their answers are compared with its own.
+//! No pool: a fork is a call. The other targets are to be faster, and their answers are compared with this target's.
 
 use crate::tally::Tally;
 use crate::target::fork::{ForkJoin, Tree};

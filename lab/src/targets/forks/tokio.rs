@@ -1,4 +1,4 @@
-//! tokio: a runtime of several threads, on which a task spawns its children and awaits them, by a handle each or by a set.
+//! tokio: a runtime of several threads, on which a task spawns children and awaits them, by a handle each or by a set.
 
 use std::io;
 
@@ -17,7 +17,7 @@ pub(super) fn start(threads: usize, have_sets: bool) -> io::Result<Tokio> {
 pub(crate) struct Tokio {
     /// The runtime.
     runtime: Runtime,
-    /// Whether each task has its children in a set.
+    /// Whether each task has the children in a set.
     have_sets: bool,
 }
 
@@ -37,7 +37,7 @@ impl Spawning for Tokio {
     }
 }
 
-/// A task that returns the sum of the values of `node` and of all that is below it.
+/// A task that returns the sum of the values of `node` and of all nodes below it.
 fn spawned<T: Tree>(node: T) -> JoinHandle<u64> {
     tokio::spawn(async move {
         let children: Vec<_> = (0..node.width()).map(|index| spawned(node.child(index))).collect();
@@ -49,7 +49,7 @@ fn spawned<T: Tree>(node: T) -> JoinHandle<u64> {
     })
 }
 
-/// The same as one of a set.
+/// The same as a member of a set.
 fn spawn_into<T: Tree>(set: &mut JoinSet<u64>, node: T) {
     set.spawn(async move {
         let mut children = JoinSet::new();
@@ -58,7 +58,7 @@ fn spawn_into<T: Tree>(set: &mut JoinSet<u64>, node: T) {
     });
 }
 
-/// The sum of what the tasks of this set return.
+/// The sum of the results of this set's tasks.
 async fn summed(mut set: JoinSet<u64>) -> u64 {
     let mut sum = 0_u64;
     while let Some(end) = set.join_next().await {
@@ -67,7 +67,7 @@ async fn summed(mut set: JoinSet<u64>) -> u64 {
     sum
 }
 
-/// What a task has returned.
+/// The result of a task.
 fn joined(end: Result<u64, JoinError>) -> u64 {
     end.expect("it was neither cancelled, nor has it panicked")
 }

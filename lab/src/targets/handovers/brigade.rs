@@ -1,5 +1,5 @@
-//! brigade: its channel, which hands over as many values as receivers wait and wakes them with one call; and
-//! its pool, with as many jobs as threads are idle.
+//! brigade: the channel, which hands over as many values as receivers wait and wakes them with one call; and
+//! the pool, with as many jobs as threads are idle.
 
 use std::io;
 use std::vec;
@@ -10,7 +10,7 @@ use brigade_burst::Sender;
 use crate::inbox::Inbox;
 use crate::target::handover::Handover;
 
-/// Starts threads that receive from the channel.
+/// Starts the receiving threads of the channel.
 pub(super) fn burst(threads: usize, inbox: &'static Inbox) -> io::Result<Handover> {
     let sender = Sender::new();
     let receivers = (0..threads).map(|_| {
@@ -32,6 +32,6 @@ pub(super) fn pool(threads: usize, inbox: &'static Inbox) -> io::Result<Handover
         let refused = pool.job().dispatch(jobs).count();
         back.extend(&values[values.len() - refused..]);
     };
-    // The pool ends with its owner, when it has run all jobs.
+    // The pool ends with the owner, after all jobs.
     Ok(Handover::new(inbox, burst, || ()))
 }

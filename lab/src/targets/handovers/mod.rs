@@ -11,7 +11,7 @@ use crate::target::family;
 use crate::target::handover::VisitHandover;
 
 family! {
-    /// Channels to waiting threads, and pools that are used as such.
+    /// Channels to waiting threads, and pools used as such.
     Handovers: "handovers, for burst", VisitHandover;
     own("brigade-burst", "brigade-burst: Sender::burst") => visit(brigade::burst);
     own("brigade-pool", "the default pool: dispatch") => visit(brigade::pool);

@@ -1,14 +1,14 @@
-//! spmc, the channel that burst-pool compares itself with: values that no thread takes now stay queued.
+//! spmc, the channel in burst-pool's own comparison: values stay queued until a thread takes them.
 
 use std::io;
 
 use crate::inbox::Inbox;
 use crate::target::handover::Handover;
 
-/// Starts threads that receive from the channel.
+/// Starts the receiving threads of the channel.
 pub(super) fn start(threads: usize, inbox: &'static Inbox) -> io::Result<Handover> {
     let (mut sender, receiver) = spmc::channel();
-    // One more: sending fails only without receivers.
+    // A spare: sending fails only without receivers.
     let receivers = vec![receiver.clone(); threads].into_iter();
     let receivers = receivers.map(|receiver| move || receiver.recv().ok()).collect();
     Handover::channel(receivers, inbox, move |values, back| {

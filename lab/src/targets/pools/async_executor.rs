@@ -1,4 +1,4 @@
-//! async-executor: a leaked static executor, which its documentation prefers for speed, run by
+//! async-executor: a leaked static executor, preferred for speed by the documentation, run by
 //! threads that block on it until they are told to stop.
 
 use std::io;
@@ -26,7 +26,7 @@ pub(super) fn start(threads: usize) -> io::Result<Running<Shared, Shared>> {
     let threads = threads.collect::<io::Result<Vec<_>>>()?;
     Ok(Running::alike(Shared(executor), move || {
         drop(stop);
-        // A thread that panicked lost a task, which the tally reports.
+        // A panicked thread lost a task, which the tally reports.
         threads.into_iter().for_each(|thread| drop(thread.join()));
     }))
 }

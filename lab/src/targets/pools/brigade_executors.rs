@@ -4,7 +4,7 @@ use super::executors::shared;
 
 shared!(brigade_executors);
 
-/// Starts the stealing pool; its parker says nothing but how many threads there may be.
+/// Starts the stealing pool; the parker determines only the maximum of threads.
 pub(super) fn auto(threads: usize) -> io::Result<Running<impl Submit, impl Submit>> {
     Ok(any(stealing::pool_with_auto_parker(threads)))
 }

@@ -1,4 +1,4 @@
-//! The three pools of the crate executors, with handles cloned into tasks as its own harness does.
+//! The three pools of the crate executors, with handles cloned into tasks as in the crate's harness.
 
 use crate::failure::Outcome;
 use crate::target::pool::VisitPool;
@@ -23,7 +23,7 @@ macro_rules! shared {
             Ok(any(ThreadPoolExecutor::new(threads)))
         }
 
-        /// Starts a `crossbeam_workstealing_pool` with its smallest parker, whose tasks spawn by `try_execute_locally`: for up to
+        /// Starts a `crossbeam_workstealing_pool` with the smallest parker; its tasks spawn by `try_execute_locally`: for up to
         /// 32 threads.
         pub(super) fn local(threads: usize) -> io::Result<Running<impl Submit, impl Submit>> {
             if threads > 32 {
@@ -34,12 +34,12 @@ macro_rules! shared {
             Ok(Running::new(Shared(pool.clone()), OwnWorker, || end(pool)))
         }
 
-        /// Any pool of the crate, which is its own handle.
+        /// Any pool of the crate, which is also the handle.
         fn any<E: $executors::Executor + 'static>(pool: E) -> Running<Shared<E>, Shared<E>> {
             Running::alike(Shared(pool.clone()), || end(pool))
         }
 
-        /// Ends this pool. It gives up by itself after a few seconds: the tally reports the tasks that did not run.
+        /// Ends this pool. It gives up by itself after a few seconds: the tally reports tasks that did not run.
         fn end(pool: impl $executors::Executor) {
             drop(pool.shutdown());
         }
@@ -55,11 +55,11 @@ macro_rules! shared {
             }
         }
 
-        /// Spawns on the worker that runs the task.
+        /// Spawns on the task's worker.
         #[derive(Clone)]
         pub(crate) struct OwnWorker;
 
-        // Off a worker the task is lost, which its count shows.
+        // Off a worker the task is lost, which the count shows.
         $crate::target::pool::submits!(OwnWorker, |_, job| {
             drop($executors::try_execute_locally(job))
         });
@@ -69,7 +69,7 @@ macro_rules! shared {
 #[cfg(feature = "full")]
 pub(super) use shared;
 
-/// Visits the stealing pool with the fastest parker that supports this many threads.
+/// Visits the stealing pool with the fastest parker for this many threads.
 pub(super) fn by_threads<V: VisitPool>(visitor: V) -> Outcome {
     match visitor.threads() {
         0..=32 => visitor.visit(|threads| Ok(any(stealing::small_pool(threads)))),

@@ -1,4 +1,4 @@
-//! futures: its thread pool, `spawn_ok`, a clone of the pool in every task.
+//! futures: the thread pool, `spawn_ok`, a clone of the pool in every task.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use futures::executor::ThreadPool;
 
 use crate::target::pool::{Running, submits};
 
-/// Starts the pool. It ends with the last clone, without a way to wait for its threads.
+/// Starts the pool. It ends with the last clone, without a way to wait for the threads.
 pub(super) fn start(threads: usize) -> io::Result<Running<ThreadPool, ThreadPool>> {
     ThreadPool::builder().pool_size(threads).create().map(|pool| Running::alike(pool, || ()))
 }

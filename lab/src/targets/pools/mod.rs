@@ -44,10 +44,10 @@ family! {
         => visit(|n| brigade::with(n, |b| b.capacity(1000)));
     own("brigade-pinned", "each worker on a core of its own").further()
         => visit(|n| brigade::with(n, |b| b.pin(Cpus::cores())));
-    // On one node, where all CPUs are equally near, the same as the one before.
+    // On a single node, where all CPUs are equally near, the same as the target before.
     own("brigade-nearest", "the same, and thieves try their neighbours first").further()
         => visit(|n| brigade::with(n, |b| b.pin(Cpus::cores()).victims(Victims::Nearest)));
-    // For `fairness`: jobs from outside have the class, and jobs that a job submits are normal.
+    // For `fairness`: jobs from outside have the class, and jobs submitted by a job are normal.
     own("brigade-high", "high jobs from outside").further()
         => visit(|n| brigade::rare(n, |job| job.priority(Priority::High), |job| job.priority(Priority::Normal)));
     own("brigade-low", "low jobs from outside").further()
@@ -119,10 +119,10 @@ family! {
 }
 
 family! {
-    /// Thread pools that grow, and shrink when there is nothing to do.
+    /// Thread pools that grow, and shrink when idle.
     ElasticPools: "elastic pools, for elastic", VisitElastic;
     own("brigade", "the default pool") => visit(brigade::sized);
-    // It does not grow: one thread at least.
+    // It does not grow: at least one thread.
     own("brigade-fixed", "a pool of the core size, or one thread").further()
         => visit(|size| brigade::with(size.core.max(1), |b| b));
     peer("rusty_pool", "rusty_pool") => visit(rusty_pools::sized);

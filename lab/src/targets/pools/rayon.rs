@@ -1,4 +1,4 @@
-//! rayon: a pool of its own, and the free function `spawn` inside it.
+//! rayon: a separate pool, and the free function `spawn` inside it.
 
 use std::io;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::target::pool::{Running, submits};
 
-/// Starts the pool. It ends with the last owner, without a way to wait for its threads.
+/// Starts the pool. It ends with the last owner, without a way to wait for the threads.
 pub(super) fn start(threads: usize) -> io::Result<Running<Outside, Inside>> {
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
     Ok(Running::new(Outside(Arc::new(pool)), Inside, || ()))

@@ -5,7 +5,7 @@ use std::io;
 
 use crate::target::pool::{KEEP_ALIVE, Running, Size, submits};
 
-/// The pool of one of the two crates, which is its own handle.
+/// The pool of either crate, which is also the handle.
 macro_rules! pool {
     ($Pool:ident, $fixed:ident, $sized:ident, $from:ident) => {
         type $Pool = ::$from::ThreadPool;
@@ -17,7 +17,7 @@ macro_rules! pool {
             Ok(Running::alike(pool.clone(), || pool.shutdown_join()))
         }
 
-        /// Makes a pool that starts its threads as tasks arrive.
+        /// Makes a pool that starts threads as tasks arrive.
         pub(super) fn $sized(size: Size) -> io::Result<Running<$Pool, $Pool>> {
             let pool = $Pool::new(size.core, size.max, size.keep_alive);
             Ok(Running::alike(pool.clone(), || pool.shutdown_join()))

@@ -1,11 +1,11 @@
-//! threadpool, one mutex, one channel, a clone of the pool in every task; and the same interface on brigade, the package of
+//! threadpool, a mutex, a channel, a clone of the pool in every task; and the same interface on brigade, the package of
 //! `crates/compat`.
 
 use std::io;
 
 use crate::target::pool::{Running, submits};
 
-/// The pool of one of the two crates.
+/// The pool of either crate.
 macro_rules! pool {
     ($start:ident) => {
         /// Starts the pool.

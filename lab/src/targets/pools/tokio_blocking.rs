@@ -1,4 +1,4 @@
-//! tokio: `spawn_blocking` on a runtime without worker threads, so that all its threads are those for blocking
+//! tokio: `spawn_blocking` on a runtime without worker threads, so all threads are for blocking
 //! tasks. It has no core size: all idle threads end.
 
 use std::io;
@@ -7,7 +7,7 @@ use tokio::runtime::{Builder, Handle};
 
 use crate::target::pool::{Running, Size, submits};
 
-/// Starts a runtime with up to this many threads for blocking tasks. Its end waits for the running tasks, and drops the others, which
+/// Starts a runtime with up to this many threads for blocking tasks. The end waits for the running tasks, and drops the others, which
 /// the tally reports.
 pub(super) fn sized(size: Size) -> io::Result<Running<Blocking, Blocking>> {
     let mut builder = Builder::new_current_thread();

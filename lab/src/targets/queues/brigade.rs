@@ -1,10 +1,10 @@
-//! brigade-queue: the injector of its pools, and one with shards.
+//! brigade-queue: the injector of the pools, and an injector with shards.
 
 use brigade_queue::{Cursor, ShardedInjector};
 
 use crate::target::queue::{Injector, Job};
 
-/// More than the producers of a run, so that none share a shard.
+/// More than the producers of a run, so none share a shard.
 pub(super) const SHARDS: usize = 8;
 
 impl Injector for brigade_queue::Injector<Job> {
@@ -27,7 +27,7 @@ impl Injector for ShardedInjector<Job> {
 
     #[inline]
     fn pop(&self) -> Option<Job> {
-        // From the last on, so that the first shard comes first.
+        // From the last on, so the first shard comes first.
         ShardedInjector::pop(self, &Cursor::at(SHARDS - 1))
     }
 }

@@ -1,4 +1,4 @@
-//! crossbeam: its growing deque in two orders, its injector, and its `SegQueue`, which is built like the
+//! crossbeam: the growing deque in two orders, the injector, and `SegQueue`, which is built like the
 //! injector.
 
 use crossbeam_deque::{Steal, Worker};

@@ -13,7 +13,7 @@ use crate::target::queue::{CAPACITY, VisitQueue};
 use crate::target::{Entry, family};
 
 family! {
-    /// Queues that one thread owns and others steal from, and queues that any thread pushes to and pops from.
+    /// Queues with a single owner and thieves, and queues shared by all threads.
     Queues: "queues, for queue: deques, and four for its pattern injector", VisitQueue;
     own("brigade-lifo", "brigade: lifo::Worker, bounded") => visit(|| brigade_queue::lifo::Worker::new(CAPACITY));
     own("brigade-fifo", "brigade: fifo::Worker, bounded") => visit(|| brigade_queue::fifo::Worker::new(CAPACITY));

@@ -3,7 +3,7 @@
 
 use crate::target::queue::{Deque, Item, Missed, half};
 
-/// The ring of one module of one of the crates.
+/// The ring of a module of either crate.
 macro_rules! ring {
     ($st3:ident::$order:ident) => {
         impl Deque for $st3::$order::Worker<Item> {
@@ -36,7 +36,7 @@ macro_rules! ring {
     };
 }
 
-/// The reasons of one of the crates.
+/// The reasons of either crate.
 macro_rules! missed {
     ($error:ty) => {
         impl From<$error> for Missed {

@@ -1,4 +1,4 @@
-//! brigade: a pool that polls futures, with its own pipes and streams.
+//! brigade: a pool as a runtime, with brigade's pipes and streams.
 
 use std::future::Future;
 use std::io;
@@ -71,7 +71,7 @@ impl Runtime for Brigade {
 impl Spawn for Handle {
     #[inline]
     fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
-        // A pool that rejects the task has lost it, which is what the tally reports.
+        // A rejected task is lost, and the tally reports it.
         drop(self.spawn(future));
         Ok(())
     }
@@ -80,7 +80,7 @@ impl Spawn for Handle {
 impl Alarm for Timer {
     #[inline]
     fn cancel(self) {
-        // A closure that has begun is counted as one that ran.
+        // A closure that has begun is counted as run.
         let _ = Timer::cancel(&self);
     }
 }

@@ -1,17 +1,17 @@
-//! The futures of the crate executors, and those of the package of that name on brigade. It has no I/O and no timers; smol's
-//! are those that its documentation uses.
+//! The futures of the crate executors, and of the package of the same name on brigade. It has no I/O and no timers; the
+//! documentation uses smol's.
 
 use std::future::Future;
 
 use super::smol::{Smol, Tasks, with};
 
-/// A pool of one of the two crates, and a function that puts smol's I/O and timers around it.
+/// A pool of either crate, and a function to put smol's I/O and timers around it.
 macro_rules! pool {
     ($on:ident, $Pool:ident, $executors:ident) => {
         /// Runs tasks in this pool.
         pub(super) fn $on<E: $executors::FuturesExecutor + Sync>(pool: E) -> Smol<$Pool<E>> {
             let end = pool.clone();
-            // It gives up by itself after some seconds; tasks that have not run are missing.
+            // It gives up by itself after some seconds; unrun tasks are missing.
             with($Pool(pool), move || drop(end.shutdown()))
         }
 

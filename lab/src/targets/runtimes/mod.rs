@@ -1,4 +1,4 @@
-//! The runtimes of futures, and threads that do the same, and the table.
+//! The runtimes of futures, and threads as a runtime, and the table.
 
 mod brigade;
 mod executors;
@@ -25,7 +25,7 @@ use crate::target::runtime::VisitRuntime;
 use crate::target::{Class, Entry, family};
 
 family! {
-    /// Runtimes of futures, and threads that do the same.
+    /// Runtimes of futures, and threads as a runtime.
     Runtimes: "runtimes, for bucket-brigade, creation, memory, echo, busy-io, timers, channels and server", VisitRuntime;
     own("brigade", "the default pool, with I/O") => visit(|n| brigade::start(Pool::builder().threads(n)));
     own("brigade-one-thread", "the default pool with one thread, with I/O")
@@ -42,7 +42,7 @@ family! {
     peer("monoio", "monoio: one thread with io_uring, for bucket-brigade and echo")
         .of(Class::OneThread).with_threads(|_, _| 0)
         => visit(monoio::start);
-    // async-io has a thread of its own, which waits for I/O when no other does.
+    // async-io has an additional thread, which waits for I/O when no other does.
     peer("smol", "smol: an Executor, run by threads").with_threads(|threads, _| threads + 1) => visit(smol::start);
     peer("executors-channel", "executors: crossbeam_channel_pool, with smol's I/O")
         .further().with_threads(|threads, _| threads + 1)
@@ -59,28 +59,27 @@ family! {
         .further().with_threads(|threads, _| threads + 1)
         => visit(|n| Ok(executors::on_brigade(dyn_pool_on_brigade(n))));
     peer("threads", "a thread for each task, calls that block, channels of tokio").with_threads(|_, tasks| tasks) => visit(|_| Ok(Threads));
-    // No tasks at all: one thread does their reads and writes. That is the minimum, so it is no peer.
+    // No tasks at all: one thread does their reads and writes. It is the minimum, so no peer.
     own("floor", "one thread with the reads and writes of all, for bucket-brigade").with_threads(|_, _| 0);
     peer("go", "Go: goroutines, for bucket-brigade over channels and creation").elsewhere("brigade-lab-go", "go");
-    // Its tasks can't wait for a byte without a thread each, so it is not for bucket-brigade.
+    // oneTBB's tasks can't wait for a byte without a thread each, so it is not for bucket-brigade.
     peer("cpp", "oneTBB: tasks of a task_group, for creation").elsewhere("brigade-lab-cpp", "cpp");
     // No tasks either: one thread waits for all pipes. It is no peer.
     #[cfg(target_os = "linux")]
     own("epoll", "one thread with a level-triggered epoll loop, for bucket-brigade").with_threads(|_, _| 0);
 }
 
-/// Whether this target has tasks that are futures: one that has not is a thread for each task, or one thread without tasks.
+/// Whether this target has futures as tasks. Otherwise it is a thread for each task, or a thread without tasks.
 pub(crate) fn has_tasks(target: &Entry) -> bool {
     spawns_anywhere(target) && target.name != "threads"
 }
 
-/// Whether this target runs futures that are spawned from any thread: one that does not has no more than reads, writes and tasks of its
-/// one thread.
+/// Whether futures can be spawned on this target from any thread. Otherwise it has only reads, writes and tasks of a single thread.
 pub(crate) fn spawns_anywhere(target: &Entry) -> bool {
     runs_futures(target) && target.name != "monoio"
 }
 
-/// Whether this target runs futures at all, be it one on each thread: one that does not has a line of pipes and nothing else.
+/// Whether this target runs futures at all, be it one on each thread. Otherwise it has a line of pipes and nothing else.
 pub(crate) fn runs_futures(target: &Entry) -> bool {
     !["floor", "epoll", "go", "cpp"].contains(&target.name)
 }

@@ -1,9 +1,9 @@
-//! monoio: a runtime of the thread that blocks on it, with io_uring, or epoll where the kernel has none.
+//! monoio: a runtime of the blocking thread, with io_uring, or epoll where the kernel has none.
 //!
-//! Its tasks and its I/O stay on their thread, and the traits of this family are for what may move. So all of it is wrapped in what
-//! checks the thread at each access, some nanoseconds. monoio has no pipes but those that it makes itself: a pipe is handed to it
-//! as a Unix stream, which reads and writes with vectors of buffers, and so with the system calls that pipes have. It reads into buffers that it
-//! owns, and bytes are copied from and to the laboratory's.
+//! monoio's tasks and I/O stay on their thread, but the traits of this family need `Send`. So all of it is wrapped in a type that checks
+//! the thread at each access, some nanoseconds. monoio has only pipes made by itself: a pipe is handed to it as a Unix stream, which
+//! reads and writes with vectors of buffers, and so with system calls that work on pipes. It reads into owned buffers, and bytes are
+//! copied from and to the laboratory's.
 
 use std::future::Future;
 use std::io;
@@ -23,7 +23,7 @@ use send_wrapper::SendWrapper;
 
 use crate::target::runtime::{Runtime, Sink, Source, Spawn};
 
-/// Starts the runtime on the thread that blocks on it.
+/// Starts the runtime on the blocking thread.
 pub(super) fn start(_: usize) -> io::Result<Monoio> {
     let inner = RuntimeBuilder::<FusionDriver>::new().enable_timer().build()?;
     Ok(Monoio(Mutex::new(SendWrapper::new(inner))))
@@ -32,7 +32,7 @@ pub(super) fn start(_: usize) -> io::Result<Monoio> {
 /// The runtime with either driver.
 type Inner = FusionRuntime<TimeDriver<IoUringDriver>, TimeDriver<LegacyDriver>>;
 
-/// The runtime, for the thread that started it.
+/// The runtime, for the starting thread.
 pub(crate) struct Monoio(Mutex<SendWrapper<Inner>>);
 
 /// Spawns from inside the runtime.

@@ -1,6 +1,5 @@
-//! smol: its executor, run by threads that wait for I/O when there is nothing to run, as in its
-//! documentation; the executor of `smol::spawn` has one thread and can't be ended. Its I/O and timers are also
-//! those of executors that have none.
+//! smol: the executor, run by threads that wait for I/O when there is nothing to run, as in the documentation;
+//! the executor of `smol::spawn` has one thread and can't be ended. Executors without I/O and timers use smol's.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -33,12 +32,12 @@ pub(super) fn start(threads: usize) -> io::Result<Smol<Arc<Executor<'static>>>> 
     Ok(with(executor, move || {
         // The threads end when it is gone.
         drop::<Sender<Infallible>>(open);
-        // A thread that panicked has printed that, and the tasks it should have run are missing.
+        // A panicked thread has printed a message, and its tasks are missing.
         threads.into_iter().for_each(|thread| drop(thread.join()));
     }))
 }
 
-/// smol's I/O and timers around what runs tasks; `end` ends its threads.
+/// smol's I/O and timers around an executor; `end` ends its threads.
 pub(super) fn with<E: Tasks>(executor: E, end: impl FnOnce() + Send + Sync + 'static) -> Smol<E> {
     Smol { executor, end: Box::new(end) }
 }
@@ -63,7 +62,7 @@ impl Tasks for Arc<Executor<'static>> {
 
 /// An executor and its threads.
 pub(crate) struct Smol<E> {
-    /// What runs the tasks.
+    /// The executor of the tasks.
     executor: E,
     /// Ends the threads.
     end: Box<dyn FnOnce() + Send + Sync>,

@@ -1,4 +1,4 @@
-//! A thread for each task, with reads and writes that block.
+//! A thread for each task, with blocking reads and writes.
 
 use std::fs::File;
 use std::future::Future;

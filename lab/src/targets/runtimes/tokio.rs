@@ -1,4 +1,4 @@
-//! tokio: both of its runtimes, with its own pipes, streams and channels.
+//! tokio: both runtimes, with tokio's pipes, streams and channels.
 
 use std::future::Future;
 use std::io;
@@ -19,7 +19,7 @@ pub(super) fn start(builder: &mut Builder) -> io::Result<Tokio> {
     builder.enable_all().build().map(Tokio)
 }
 
-/// Either runtime: they are one type, and differ in how they are built.
+/// Either runtime: they have the same type, and differ in how they are built.
 pub(crate) struct Tokio(Inner);
 
 impl Runtime for Tokio {

@@ -1,4 +1,4 @@
-//! The streams of all runtimes for hyper, each as its own documentation connects them, and rustls on the traits of each.
+//! The streams of all runtimes for hyper, each as in the runtime's documentation, and rustls on the traits of each.
 
 use std::io;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The line on one thread that waits for its pipes with epoll, level-triggered: a wait, a read and a write for each hop, and
-//! nothing else. It is what a runtime on one thread can't do without.
+//! The line on one thread, which waits for the pipes with epoll, level-triggered: a wait, a read and a write for each hop,
+//! and nothing else. It is the minimum for a runtime on one thread.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -22,17 +22,17 @@ type End = Piped<File>;
 /// Events of a wait, as many as tokio takes by default.
 const EVENTS: usize = 1024;
 
-/// The end of a line whose carriers have no tasks: taking a byte runs the loop until one has come out.
+/// The end of a line whose carriers have no tasks: taking a byte runs the loop until a byte has come out.
 struct Loop {
     /// The set of all pipes.
     epoll: OwnedFd,
-    /// The numbers of the pipes that had a byte at the last wait. An event itself must stay on its thread.
+    /// The numbers of the readable pipes at the last wait. An event itself must stay on the thread.
     ready: Vec<u64>,
-    /// The carriers, by the number of their pipe. One that has ended is gone.
+    /// The carriers, by the number of their pipe. A carrier that has ended is gone.
     carriers: Vec<Option<Carrier<End, End>>>,
     /// The last source.
     last: End,
-    /// Bytes that have come out of it.
+    /// Bytes that have come out of the line.
     out: VecDeque<Option<u8>>,
 }
 
@@ -47,7 +47,7 @@ impl BucketBrigade {
 }
 
 impl Loop {
-    /// A loop over the sources of these carriers and this last one.
+    /// A loop over the sources of these carriers and the source `last`.
     fn new(carriers: Vec<Carrier<End, End>>, last: End) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let sources = carriers.iter().map(Carrier::source).chain([&last]);
@@ -70,14 +70,14 @@ impl Loop {
         Ok(())
     }
 
-    /// Hands one byte on from each pipe that has some.
+    /// Hands a byte on from each readable pipe.
     async fn turn(&mut self) {
         for &number in &self.ready {
             match self.carriers.get_mut(number as usize) {
                 Some(place) => {
                     let Some(carrier) = place else { continue };
                     if !carrier.hand_on().await {
-                        // That closes its pipes, and the set loses them.
+                        // This closes the carrier's pipes, and the set loses them.
                         *place = None;
                     }
                 }

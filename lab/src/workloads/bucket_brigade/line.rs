@@ -1,4 +1,4 @@
-//! A line of links with a carrier between each two, and the counts that detect lost and repeated bytes.
+//! A line of links with a carrier between each two, and the counts to detect lost and repeated bytes.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::target::runtime::{Downstream, Piped, Upstream};
 use crate::workloads::prelude::*;
 
-/// A link through the system: its sink and its source.
+/// A link through the system: the sink and the source.
 type Pipe<R> = (Piped<<R as Runtime>::Writer>, Piped<<R as Runtime>::Reader>);
 
 /// Makes a link through the system.
@@ -17,16 +17,16 @@ pub(super) fn pipe<R: Runtime>() -> io::Result<Pipe<R>> {
     Ok((Piped(writer), Piped(reader)))
 }
 
-/// The bytes that have passed one place in the line.
+/// The bytes that have passed a place in the line.
 ///
-/// A byte is the last eight bits of the number of its iteration. Bytes pass in order, so a byte identifies its
+/// A byte is the last eight bits of the number of an iteration. Bytes pass in order, so a byte identifies the
 /// iteration if no more than half of 256 are missing.
 pub(super) struct Trail {
     /// Counts the hops.
     tally: &'static Tally,
     /// The place.
     hop: u32,
-    /// One more than the highest number so far.
+    /// The highest number so far, plus 1.
     next: u32,
 }
 
@@ -57,13 +57,13 @@ pub(super) struct Carrier<U, D> {
 }
 
 impl<U: Upstream, D: Downstream> Carrier<U, D> {
-    /// The source of its bytes.
+    /// The source of the bytes.
     #[cfg(target_os = "linux")]
     pub(super) fn source(&self) -> &U {
         &self.up
     }
 
-    /// Passes one byte on; false when there will be no more.
+    /// Passes a byte on; false when there will be no more.
     #[inline]
     pub(super) async fn hand_on(&mut self) -> bool {
         let Some(byte) = self.up.take().await else { return false };
@@ -87,18 +87,18 @@ impl<U: Upstream, D: Downstream> Carrier<U, D> {
 
 /// The two ends of a line.
 pub(super) struct Ends<U, D> {
-    /// Its sink.
+    /// The sink.
     pub(super) first: D,
-    /// Its source.
+    /// The source.
     pub(super) last: U,
     /// The bytes that have come out.
     pub(super) trail: Trail,
 }
 
-/// A line that does not run yet: its carriers, from the first to the last, and its ends.
+/// A line before the start: the carriers, from the first to the last, and the ends.
 type Line<U, D> = (Vec<Carrier<U, D>>, Ends<U, D>);
 
-/// A line of this many carriers, connected by the links that `link` makes.
+/// A line of this many carriers, connected by the links of `link`.
 pub(super) fn line<U: Upstream, D: Downstream>(
     carriers: u32,
     tally: &'static Tally,
@@ -116,7 +116,7 @@ pub(super) fn line<U: Upstream, D: Downstream>(
 
 impl<U: Upstream, D: Downstream> Ends<U, D> {
     /// Puts bytes with these numbers into the first end, `window` at a time, and takes them out of the
-    /// last one; the seconds that each took. None if the line broke.
+    /// last end; the seconds of each. None if the line broke.
     pub(super) async fn pass(
         &mut self,
         bytes: Range<u32>,
@@ -140,7 +140,7 @@ impl<U: Upstream, D: Downstream> Ends<U, D> {
         Some(times)
     }
 
-    /// Closes the first end, and counts the bytes that come out of the last one until that is closed too: none, unless one was repeated.
+    /// Closes the first end, and counts the bytes that come out of the last until it is closed too: none, unless a byte was repeated.
     pub(super) async fn close(self) {
         let Ends { first, mut last, mut trail } = self;
         drop(first);

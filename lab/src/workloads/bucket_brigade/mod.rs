@@ -1,9 +1,9 @@
 //! The bucket brigade of context-switch: tasks in a line pass a byte from each to the next, until it arrives at the end.
 //!
-//! A task that measures puts a byte into the line and takes it out at its other end; there are as many hops as tasks in the
-//! line, and one more. Each task reads one byte, counts it, and writes it. The one that measures is a task like those, so
-//! that a hop does not include waking the thread that waits for the whole run. With several bytes in flight the next one is
-//! put in when one has arrived, so that their number is constant.
+//! A measuring task puts a byte into the line and takes it out at the other end; there is one hop more than tasks in the
+//! line. Each task reads a byte, counts it, and writes it. The measuring task is a task like the others, so a hop does not
+//! include waking the thread that waits for the whole run. With several bytes in flight the next is put in when a byte has
+//! arrived, so their number is constant.
 
 #[cfg(target_os = "linux")]
 mod epoll;
@@ -41,26 +41,25 @@ pub(crate) struct BucketBrigade {
     /// Tasks in the line.
     #[arg(long, default_value_t = 500, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     pub(crate) tasks: u64,
-    /// Bytes that go through all of it.
+    /// Bytes through the whole line.
     #[arg(long, default_value_t = 1_000, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     pub(crate) iterations: u64,
-    /// Bytes that are in flight at a time.
+    /// Bytes in flight at a time.
     #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_IN_FLIGHT }>)]
     pub(crate) in_flight: u64,
-    /// Threads that run the tasks, where there is a choice.
+    /// Threads of the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) threads: u64,
-    /// Bytes that go through the line before any that counts.
+    /// Bytes through the line before any counted.
     #[arg(long, default_value_t = 2, value_parser = whole::<{ WARM_UP as u64 }, { limits::MAX_SHOTS }>)]
     pub(crate) warmups: u64,
-    /// A command for `sh`, run after each run while its tasks still wait; `{pid}` in it stands for the process that has them. It
-    /// writes where the laboratory does.
+    /// A command for `sh`, run after each run while its tasks still wait; `{pid}` in it stands for their process. It writes to
+    /// the laboratory's output.
     #[arg(long)]
     pub(crate) command: Option<String>,
 }
 
-/// The fewest bytes that go through the line before any that counts: two, so that the run comes to its end
-/// when the first one has a fault.
+/// The fewest bytes through the line before any counted: two, so the run ends when the first has a fault.
 const WARM_UP: u32 = 2;
 
 /// Pause between two looks whether a command has ended.
@@ -84,7 +83,7 @@ impl Workload for BucketBrigade {
         match target.name {
             "cpp" => false,
             "go" => self.over == Over::Channel,
-            // A channel is none of the things that epoll waits for.
+            // epoll can't wait for a channel.
             "epoll" => self.over == Over::Pipe,
             _ => true,
         }
@@ -128,7 +127,7 @@ impl RuntimeWorkload for BucketBrigade {
 }
 
 impl BucketBrigade {
-    /// Runs without tasks: one thread does their work, one after the other.
+    /// Runs without tasks: one thread does their work in turn.
     fn floor(&self, bench: &Bench) -> Outcome {
         match self.over {
             Over::Pipe => self.relayed(bench, line::pipe::<Threads>),
@@ -164,7 +163,7 @@ impl BucketBrigade {
         });
         let tasks = tasks.collect::<io::Result<Vec<_>>>()?;
         let (values, ends) = runtime.spawn(self.clone().measure(ends, *bench))?.await?;
-        // The first end is closed, and so the tasks end one after the other.
+        // The first end is closed, and so the tasks end in turn.
         ends.close().await;
         for task in tasks {
             task.await;
@@ -172,14 +171,14 @@ impl BucketBrigade {
         Ok(values)
     }
 
-    /// Runs on this thread over a line that needs no tasks.
+    /// Runs on this thread over a line without tasks.
     async fn alone<U: Upstream, D: Downstream>(&self, bench: &Bench, ends: Ends<U, D>) -> Outcome {
         let (values, ends) = self.clone().measure(ends, *bench).await?;
         ends.close().await;
         Ok(values)
     }
 
-    /// A link between two tasks, with room for the bytes in flight, and for one that is repeated.
+    /// A link between two tasks, with room for the bytes in flight, and for a repeated byte.
     fn channel(&self) -> (mpsc::Sender<u8>, mpsc::Receiver<u8>) {
         mpsc::channel(self.in_flight.max(WARM_UP.into()) as usize + 1)
     }
@@ -213,7 +212,7 @@ impl BucketBrigade {
         Ok((values, ends))
     }
 
-    /// Runs the command, if there is one.
+    /// Runs the command, if any.
     fn command(&self, tally: &Tally) {
         let Some(line) = &self.command else { return };
         let line = line.replace("{pid}", &process::id().to_string());

@@ -1,12 +1,11 @@
-//! Several values at once for threads that have waited for them: when each one is received.
+//! Several values at once for waiting threads: when each value is received.
 //!
-//! It is burst-pool's own benchmark. All times count from one moment, just before the first value is
-//! handed over, so that a value's time includes what the sender does for those before it. A thread is
-//! busy for a while with a value that it has received. So no thread gets two values of a burst that has
-//! no more values than there are threads.
+//! It is burst-pool's own benchmark. All times count from the same moment, just before the first value is
+//! handed over, so a value's time includes the sender's work for the values before it. A thread is busy for
+//! a while with a received value. So no thread gets two values of a burst with no more values than threads.
 //!
-//! A value that is returned is not sent again. It is counted, and it has no time. A target that queues
-//! it has a time for it, which includes the time until a thread is free. So with more values than
+//! A returned value is not sent again. It is counted, and it has no time. A queueing target has a time
+//! for it, which includes the time until a thread is free. So with more values than
 //! threads the two kinds of targets can't be compared directly.
 //!
 //! The pause begins when all threads are done with the values they have received. The sender sees that a
@@ -32,7 +31,7 @@ pub(crate) struct Burst {
     /// Values of a burst.
     #[arg(long, default_value_t = 3, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     pub(crate) messages: u64,
-    /// Threads that wait for them.
+    /// Waiting threads.
     #[arg(long, default_value_t = 3, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) receivers: u64,
     /// Milliseconds of quiet before each burst, 0.01 at least
@@ -58,7 +57,7 @@ fn as_millis<S: Serializer>(micros: &u64, serializer: S) -> Result<S::Ok, S::Err
     }
 }
 
-/// Bursts before those that count; an injected fault is in the first.
+/// Bursts before the counted ones; an injected fault is in the first.
 const WARM_UP: u64 = 3;
 
 /// Length of a run whose bursts are not given.
@@ -66,11 +65,10 @@ const RUN_US: u64 = 500_000;
 /// The fewest bursts in it: with less there is no median to speak of.
 const FEWEST: u64 = 10;
 
-/// The sender sleeps at least this long after a burst, as reading the times must not take a CPU that a
-/// receiver needs.
+/// The sender sleeps at least this long after a burst, as reading the times must not take a CPU from a receiver.
 const MEANWHILE: Duration = Duration::from_micros(400);
 
-/// The longest time between two looks for threads that are still busy.
+/// The longest time between two looks for threads still busy.
 const LOOK: Duration = Duration::from_micros(50);
 
 impl Workload for Burst {
@@ -180,7 +178,7 @@ impl Burst {
         Ok(())
     }
 
-    /// Bursts in a run that count.
+    /// Counted bursts in a run.
     fn bursts(&self) -> u64 {
         let usual = RUN_US / (self.gap_us + 1_000 * self.block_ms);
         self.bursts.unwrap_or(usual.max(FEWEST))
@@ -205,22 +203,22 @@ impl Burst {
 /// Times of a run, in seconds from the beginning of each burst.
 #[derive(Default)]
 struct Times {
-    /// Of each value that was received.
+    /// Of each received value.
     values: Vec<f64>,
-    /// Of the first one of each burst.
+    /// Of the first of each burst.
     firsts: Vec<f64>,
-    /// Of the last one of each burst.
+    /// Of the last of each burst.
     lasts: Vec<f64>,
     /// Of the sender's last line, by burst.
     senders: Vec<f64>,
-    /// Values that were returned.
+    /// Returned values.
     refused: u64,
-    /// Values that were not, over all bursts, and those that warm up.
+    /// Received values, over all bursts, warm-up included.
     taken: u64,
 }
 
 impl Times {
-    /// Records the results of the burst that began at `begun`.
+    /// Records the results of the burst begun at `begun`.
     fn note(&mut self, begun: u64, inbox: &Inbox) {
         let received = inbox.times().map(|time| seconds(time.saturating_sub(begun)));
         let received = sorted(received.collect());

@@ -1,7 +1,7 @@
 //! Channels between busy tasks: async-channel, flume and tokio's, which do not belong to any runtime.
 //!
-//! Every value is counted by the task that receives it. The tasks that send never wait for anything but room, so the wall time
-//! says whether the runtime puts the two ends on two threads, and the CPU time what the wake-ups between them cost.
+//! Every value is counted by the receiving task. The sending tasks never wait for anything but room, so the wall time says
+//! whether the runtime puts the two ends on two threads, and the CPU time measures the cost of the wake-ups between them.
 
 use std::iter;
 use std::ops::Range;
@@ -21,11 +21,11 @@ pub(crate) enum Kind {
     AsyncChannel,
     /// The channel of flume.
     Flume,
-    /// `tokio::sync::mpsc`, which has one receiver.
+    /// `tokio::sync::mpsc`, which has a single receiver.
     Tokio,
 }
 
-/// The values that a channel has room for.
+/// The number of values a channel has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "Value")]
 pub(crate) enum Capacity {
@@ -63,24 +63,24 @@ pub(crate) struct Channels {
     /// The channel.
     #[arg(long, value_enum, default_value = "tokio")]
     kind: Kind,
-    /// Values that it has room for, or `unbounded`.
+    /// Number of values it has room for, or `unbounded`.
     #[arg(long, default_value = "100", value_parser = capacity)]
     capacity: Capacity,
-    /// Tasks that send.
+    /// Sending tasks.
     #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     senders: u64,
-    /// Tasks that receive.
+    /// Receiving tasks.
     #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     receivers: u64,
-    /// Messages of all senders together, rounded down to a multiple of their number; one each at least.
+    /// Messages of all senders together, rounded down to a multiple of their number; at least one each.
     #[arg(long, default_value_t = 200_000, value_parser = whole::<1, { limits::MAX_VALUES }>)]
     messages: u64,
-    /// Threads that run the tasks, where there is a choice.
+    /// Threads of the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     threads: u64,
 }
 
-/// One message in this many warms up, through a channel and by tasks of its own.
+/// One message in this many warms up, through a separate channel and by separate tasks.
 const WARM_UP: u32 = 10;
 
 impl Workload for Channels {
@@ -133,7 +133,7 @@ impl Channels {
         (self.messages / self.senders).max(1) as u32
     }
 
-    /// Messages of each sender before those that count.
+    /// Messages of each sender before the counted ones.
     fn warm_up(&self) -> u32 {
         (self.each() / WARM_UP).max(1)
     }
@@ -175,15 +175,15 @@ impl Channels {
     }
 }
 
-/// Messages that pass through one channel.
+/// Messages through one channel.
 struct Pass<'r, R> {
     /// Runs the tasks.
     runtime: &'r R,
-    /// Tasks that send.
+    /// Sending tasks.
     senders: u32,
     /// The numbers of the messages of each.
     numbers: Range<u32>,
-    /// Counts the messages that are received.
+    /// Counts the received messages.
     tally: &'static Tally,
     /// The fault of the first message.
     fault: Fault,
@@ -205,7 +205,7 @@ impl<R: Runtime> Pass<'_, R> {
                 let fault = if number == 0 { fault } else { Fault::None };
                 tasks.push(runtime.spawn(send(sender.clone(), number, numbers.clone(), fault))?);
             }
-            // The last sender that ends closes the channel.
+            // The end of the last sender closes the channel.
             drop(sender);
             for task in tasks {
                 task.await;
@@ -220,13 +220,13 @@ async fn send<D: Downstream<u64>>(mut sender: D, task: u32, numbers: Range<u32>,
     let first = numbers.start;
     for number in numbers {
         for _ in 0..fault.copies(number - first) {
-            // A message that comes back is one that the tally misses.
+            // The tally misses a message that comes back.
             let _ = sender.pass((u64::from(task) << 32) | u64::from(number)).await;
         }
     }
 }
 
-/// Counts all messages that come out of this end.
+/// Counts all messages received at this end.
 async fn receive<U: Upstream<u64>>(mut receiver: U, tally: &'static Tally) {
     while let Some(message) = receiver.take().await {
         tally.ran((message >> 32) as u32, message as u32);

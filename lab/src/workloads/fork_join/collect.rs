@@ -1,5 +1,5 @@
-//! Pairs that are made in parallel, collected into a table by one thread, and changed and summed in parallel, as programs on the parallel iterators
-//! of hash tables do.
+//! Pairs, made in parallel, collected into a table by one thread, and changed and summed in parallel, as programs on the parallel
+//! iterators of hash tables do.
 
 use std::collections::HashMap;
 
@@ -52,7 +52,7 @@ impl Program for Collect {
     }
 }
 
-/// Makes the pairs from a number on. This and the next have one machine code for all pools.
+/// Makes the pairs from a number on. This and the next have the same machine code for all pools.
 #[inline(never)]
 fn make(round: u64, from: usize, pairs: &mut [(u64, u64)]) {
     for (pair, number) in pairs.iter_mut().zip(from as u64..) {

@@ -13,9 +13,9 @@ pub(super) struct Fib {
     answer: u64,
 }
 
-/// The joins that the number with this index takes.
+/// The joins for the number with this index.
 pub(super) fn forks(index: u64) -> u64 {
-    // One less than the leaves, of which there are as many as the next number says.
+    // The leaves less 1; there are as many leaves as the next number says.
     let (fib, _) = (0..=index).fold((0_u64, 1), |(a, b), _| (b, a + b));
     fib - 1
 }
@@ -48,7 +48,7 @@ fn fib<F: ForkJoin>(context: &mut F::Context<'_>, index: u32) -> u64 {
     a + b
 }
 
-/// A call of the function, by its argument, for pools whose tasks may not borrow.
+/// A call of the function, by the argument, for pools whose tasks may not borrow.
 #[derive(Clone, Copy)]
 pub(super) struct Call(u32);
 

@@ -3,7 +3,7 @@
 use super::{Program, each, fingerprint};
 use crate::workloads::prelude::*;
 
-/// Steps after which a point counts as one of the set.
+/// Steps after which a point counts as a member of the set.
 const STEPS: u16 = 500;
 
 /// A picture.
@@ -16,7 +16,7 @@ pub(super) struct Mandelbrot {
 
 impl Program for Mandelbrot {
     fn prepare(size: usize) -> io::Result<Self> {
-        // Written, so that no run makes it resident.
+        // Written, so no run makes it resident.
         Ok(Mandelbrot { size, picture: vec![1; size * size] })
     }
 
@@ -30,7 +30,7 @@ impl Program for Mandelbrot {
     }
 }
 
-/// Draws the row with this index. It has one machine code for all pools.
+/// Draws the row with this index. It has the same machine code for all pools.
 #[inline(never)]
 fn draw(size: usize, index: usize, row: &mut [u16]) {
     let part = |index: usize| index as f64 / size as f64;

@@ -1,4 +1,4 @@
-//! Maps over a square of numbers, and sums of it: loops of 20 to 500 µs, one after the other, as programs on ndarray's parallel iterators have them.
+//! Maps over a square of numbers, and sums of it: loops of 20 to 500 µs in turn, as in programs on ndarray's parallel iterators.
 
 use super::{CHUNKS, Program, each, fingerprint};
 use crate::workloads::prelude::*;
@@ -45,7 +45,7 @@ impl Program for Map {
     }
 }
 
-/// These three have one machine code for all pools.
+/// These three have the same machine code for all pools.
 #[inline(never)]
 fn add_roots(from: &[f64], to: &mut [f64]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *to * 0.5 + from.exp().sqrt());

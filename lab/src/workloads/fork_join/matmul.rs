@@ -5,14 +5,14 @@ use crate::workloads::prelude::*;
 
 /// Rows of a chunk.
 const ROWS: usize = 16;
-/// Rows of the second matrix that are read together, so that they stay in the cache.
+/// Rows of the second matrix read together, so they stay in the cache.
 const BLOCK: usize = 64;
 
 /// The product.
 pub(super) struct Matmul {
     /// Rows, and columns.
     size: usize,
-    /// One matrix, row by row.
+    /// The first matrix, row by row.
     a: Vec<f64>,
     /// The other.
     b: Vec<f64>,
@@ -31,7 +31,7 @@ impl Program for Matmul {
         let matrix = |seed: usize| -> Vec<f64> {
             (0..size * size).map(|index| ((index * seed) % 7) as f64).collect()
         };
-        // Written, so that no run makes it resident.
+        // Written, so no run makes it resident.
         Ok(Matmul { size, a: matrix(3), b: matrix(5), product: vec![1.0; size * size] })
     }
 
@@ -48,7 +48,7 @@ impl Program for Matmul {
     }
 }
 
-/// Computes some rows of the product: those of `a`, times `b`. It has one machine code for all pools.
+/// Computes some rows of the product: rows of `a`, times `b`. It has the same machine code for all pools.
 #[inline(never)]
 fn multiply(size: usize, a: &[f64], b: &[f64], rows: &mut [f64]) {
     rows.fill(0.0);

@@ -1,6 +1,6 @@
-//! Twelve programs that fork and join, each written once for all pools, with the answer of one thread.
+//! Twelve fork-join programs, each written once for all pools, with the answer of one thread.
 //!
-//! A run has a process of its own, see [`apart`]: there the peak of the memory is that of one target.
+//! A run has a separate process, see [`apart`]: there the peak of the memory belongs to a single target.
 
 mod collect;
 mod fib;
@@ -34,24 +34,24 @@ pub(crate) struct ForkJoin {
     /// The program.
     #[arg(long, value_enum, default_value = "fib")]
     program: Kind,
-    /// How large its input is [default: that of the program]
+    /// How large the input is [default: the program's]
     #[arg(long, value_parser = whole::<1, { limits::MAX_TASKS }>)]
     size: Option<u64>,
-    /// Threads that run it.
+    /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     threads: u64,
-    /// Runs of the program that count, after one that warms up.
+    /// Counted runs of the program, after a warm-up.
     #[arg(long, default_value_t = 3, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     repetitions: u64,
 }
 
-/// Runs of the program before those that count.
+/// Runs of the program before the counted ones.
 const WARM_UP: u64 = 1;
 
 /// The most items to sort.
 const MANY: u64 = 1_000_000_000;
 
-/// Chunks of a loop that is as long as its input.
+/// Chunks of a loop over the input.
 const CHUNKS: usize = 8;
 
 impl Workload for ForkJoin {
@@ -88,7 +88,7 @@ impl Workload for ForkJoin {
     }
 
     fn expected(&self) -> Sum {
-        // A run of the program is one task here: counting those inside would be a part of their time.
+        // A run of the program is a single task here: counting the tasks inside would be a part of their time.
         Sum::grid(self.runs(), 1)
     }
 
@@ -158,7 +158,7 @@ impl ForkJoin {
         self.result(measured?, program, bench)
     }
 
-    /// Runs of the program: those that count, and those before.
+    /// Runs of the program, warm-up included.
     fn runs(&self) -> u64 {
         WARM_UP + self.repetitions
     }
@@ -204,10 +204,10 @@ impl ForkJoin {
     }
 }
 
-/// What the runs of a program have yielded.
+/// The values of the runs of a program.
 #[derive(Default)]
 struct Measured {
-    /// The time of each that counts.
+    /// The time of each counted run.
     times: Vec<Duration>,
     /// All of those together.
     meter: Meter,
@@ -217,7 +217,7 @@ struct Measured {
     grown: u64,
 }
 
-/// The most bytes of this process that were in memory so far.
+/// The most resident bytes of this process so far.
 fn peak() -> Result<u64, Failure> {
     apart::peak().map_err(|error| Failure::Told(error.to_string()))
 }
@@ -253,12 +253,12 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Its name on the command line.
+    /// The name on the command line.
     fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// Its size without `--size`, those that are possible, and what it consists of at a size, as far as that is known before.
+    /// The size without `--size`, the possible sizes, and the parts of a program of a size, as far as known before.
     fn facts(self) -> (u64, RangeInclusive<u64>, fn(u64) -> String) {
         match self {
             Kind::Fib => (30, 1..=50, |index| format!("{} joins", fib::forks(index))),
@@ -286,7 +286,7 @@ impl Kind {
         }
     }
 
-    /// Whether its tasks need not borrow, and it is a tree whose nodes are known one by one.
+    /// Whether it is a tree with nodes known singly, and tasks without borrows.
     fn is_tree(self) -> bool {
         matches!(self, Kind::Fib | Kind::Skynet | Kind::Nqueens | Kind::Uts)
     }
@@ -297,7 +297,7 @@ impl Kind {
     }
 }
 
-/// A program, its input and its last answer.
+/// A program, the input and the last answer.
 trait Program: Send + Sized {
     /// Makes the input for this size; it is not timed.
     fn prepare(size: usize) -> io::Result<Self>;
@@ -312,7 +312,7 @@ trait Program: Send + Sized {
     fn answer(&self) -> u64;
 }
 
-/// One loop over chunks, from a thread outside.
+/// A loop over chunks, from a thread outside.
 fn each<F: fork::ForkJoin, T: Send>(
     outside: &mut F::Outside<'_>,
     items: &mut [T],
@@ -324,7 +324,7 @@ fn each<F: fork::ForkJoin, T: Send>(
 
 /// A fingerprint of these words in this order.
 fn fingerprint(words: impl IntoIterator<Item = u64>) -> u64 {
-    // The multiplier is that of FNV-1a, for 64 bits.
+    // The multiplier is FNV-1a's, for 64 bits.
     words.into_iter().fold(0xCBF2_9CE4_8422_2325, |hash, word| {
         (hash ^ word).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(5)
     })

@@ -71,18 +71,18 @@ impl Program for Nbody {
     }
 }
 
-/// Computes how all bodies pull some of them. It has one machine code for all pools.
+/// Computes how all bodies pull some of them. It has the same machine code for all pools.
 #[inline(never)]
 fn pull(some: &[Body], all: &[Body], pulls: &mut [Vector]) {
     pulls.iter_mut().zip(some).for_each(|(pull, body)| *pull = pulled(body, all));
 }
 
-/// How all of these pull this one.
+/// How all of these pull this body.
 fn pulled(body: &Body, all: &[Body]) -> Vector {
     let mut pull = Vector::default();
     for other in all {
         let way: Vector = std::array::from_fn(|axis| other.place[axis] - body.place[axis]);
-        // A little more than the distance: it is never 0, not even that of a body to itself.
+        // A little more than the distance: it is never 0, not even between a body and itself.
         let square = way.iter().map(|part| part * part).sum::<f64>() + 0.01;
         let force = 1.0 / (square * square.sqrt());
         pull.iter_mut().zip(way).for_each(|(pull, part)| *pull += force * part);

@@ -8,16 +8,16 @@ use crate::target::fork::Tree;
 pub(super) struct Board {
     /// Columns of the board.
     all: u32,
-    /// Columns that have a queen.
+    /// Columns with a queen.
     columns: u32,
-    /// Fields of the next row that one attacks to the left.
+    /// Fields of the next row attacked to the left.
     left: u32,
-    /// Fields of the next row that one attacks to the right.
+    /// Fields of the next row attacked to the right.
     right: u32,
 }
 
 impl Board {
-    /// Fields of the next row that no queen attacks.
+    /// Unattacked fields of the next row.
     fn free(self) -> u32 {
         self.all & !(self.columns | self.left | self.right)
     }

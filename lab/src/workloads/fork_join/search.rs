@@ -1,4 +1,4 @@
-//! A tree as a program: a task for each node, in one scope, or joins.
+//! A tree as a program: a task for each node, in a single scope, or joins.
 
 use super::Program;
 use crate::target::fork::Tree;
@@ -6,7 +6,7 @@ use crate::workloads::prelude::*;
 
 /// A node that a tree may begin with.
 pub(super) trait Root: Tree {
-    /// Whether joins return the sum of the tree, and no scope has all its tasks.
+    /// Whether joins return the sum of the tree, and no scope has all tasks.
     const JOINS: bool;
 
     /// The root of the tree of this size.
@@ -35,7 +35,7 @@ impl<T: Root> Program for Search<T> {
         let answer = Tally::leak();
         F::enter(outside, |context| F::explore(context, root, answer));
         self.answer = answer.prints();
-        // All tasks have ended, by the word of the pool. If one has not, this answer is wrong already.
+        // All tasks have ended, by the word of the pool. If a task has not, this answer is wrong already.
         answer.retire();
     }
 
@@ -52,7 +52,7 @@ fn sum<F: ForkJoin, T: Tree>(context: &mut F::Context<'_>, node: T) -> u64 {
     }
 }
 
-/// The same of the children with these numbers, of which there is one at least: joins over halves.
+/// The same of the children with these numbers, at least one: joins over halves.
 fn children<F: ForkJoin, T: Tree>(
     context: &mut F::Context<'_>,
     parent: T,
@@ -71,7 +71,7 @@ fn children<F: ForkJoin, T: Tree>(
     a + b
 }
 
-/// The value of a node that counts, and of one that is also what is searched for.
+/// The value of a counted node, and of a node that is also a hit.
 pub(super) fn counted(found: bool) -> u64 {
     // The nodes are in the upper half of the answer.
     (1 << 32) + u64::from(found)

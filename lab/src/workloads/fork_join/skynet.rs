@@ -6,7 +6,7 @@ use crate::target::fork::Tree;
 /// Children of a node.
 const WIDTH: u32 = 10;
 
-/// The joins for this many levels: nine for each node that has children.
+/// The joins for this many levels: nine for each inner node.
 pub(super) fn forks(levels: u64) -> u64 {
     u64::from(WIDTH).pow(levels as u32) - 1
 }
@@ -14,7 +14,7 @@ pub(super) fn forks(levels: u64) -> u64 {
 /// A node.
 #[derive(Clone, Copy)]
 pub(super) struct Node {
-    /// The number of its first leaf.
+    /// The number of the first leaf.
     number: u64,
     /// Levels below it.
     levels: u32,

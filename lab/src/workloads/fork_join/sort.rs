@@ -1,4 +1,4 @@
-//! Two sorts by forks over the parts of one array.
+//! Two sorts by forks over the parts of an array.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng};
@@ -6,9 +6,9 @@ use rand::{RngExt as _, SeedableRng};
 use super::{Program, fingerprint};
 use crate::workloads::prelude::*;
 
-/// Items that quicksort sorts by insertion.
+/// Items sorted by insertion in quicksort.
 const FEW: usize = 32;
-/// Items that mergesort leaves to std.
+/// Items left to std by mergesort.
 const LEAF: usize = 4096;
 
 /// The same items for every run.
@@ -17,7 +17,7 @@ fn random(count: usize) -> Vec<u64> {
     (0..count).map(|_| random.random()).collect()
 }
 
-/// A program that sorts: quicksort in place, or mergesort with an array as large beside it.
+/// A sorting program: quicksort in place, or mergesort with an array as large beside it.
 pub(super) struct Sort<const MERGES: bool> {
     /// The items as they were.
     unsorted: Vec<u64>,
@@ -30,7 +30,7 @@ pub(super) struct Sort<const MERGES: bool> {
 impl<const MERGES: bool> Program for Sort<MERGES> {
     fn prepare(size: usize) -> io::Result<Self> {
         let unsorted = random(size);
-        // Written, so that no run makes it resident.
+        // Written, so no run makes it resident.
         let spare = if MERGES { unsorted.clone() } else { Vec::new() };
         Ok(Sort { items: unsorted.clone(), spare, unsorted })
     }
@@ -66,7 +66,7 @@ fn quicksort<F: ForkJoin>(context: &mut F::Context<'_>, items: &mut [u64]) {
     );
 }
 
-/// Sorts a few items. Like the two below it has one machine code for all pools.
+/// Sorts a few items. Like the two below it has the same machine code for all pools.
 #[inline(never)]
 fn insert(items: &mut [u64]) {
     for sorted in 1..items.len() {
@@ -75,7 +75,7 @@ fn insert(items: &mut [u64]) {
     }
 }
 
-/// Moves smaller items before the median of three, and returns its place. There are three at least.
+/// Moves smaller items before the median of three, and returns the place of the median. There are at least three.
 #[inline(never)]
 fn partition(items: &mut [u64]) -> usize {
     let (middle, last) = (items.len() / 2, items.len() - 1);
@@ -121,7 +121,7 @@ fn mergesort<F: ForkJoin>(
     merge::<F>(context, left, right, to);
 }
 
-/// Merges two sorted slices into `to`, by forks too: otherwise the last merge is one thread's.
+/// Merges two sorted slices into `to`, by forks too: otherwise the last merge would run on a single thread.
 fn merge<F: ForkJoin>(context: &mut F::Context<'_>, a: &[u64], b: &[u64], to: &mut [u64]) {
     if to.len() <= 2 * LEAF {
         return merge_few(a, b, to);
@@ -137,7 +137,7 @@ fn merge<F: ForkJoin>(context: &mut F::Context<'_>, a: &[u64], b: &[u64], to: &m
     );
 }
 
-/// Merges two sorted slices into `to`, one item after the other.
+/// Merges two sorted slices into `to`, item by item.
 #[inline(never)]
 fn merge_few(a: &[u64], b: &[u64], to: &mut [u64]) {
     let (mut i, mut j) = (0, 0);

@@ -1,17 +1,17 @@
-//! Unbalanced tree search: a tree whose shape a hash decides, so that no pool can share it out in advance.
+//! Unbalanced tree search: a tree shaped by a hash, so no pool can share it out in advance.
 //!
 //! It is a binomial tree of the published benchmark, T3 with another seed and fewer children of the root: SHA-1, and eight
-//! children with a probability of 0.124875. So a subtree has a thousand nodes on average, and most have one: nine tenths of
-//! the 290,287 nodes of the default size are below one child of the root.
+//! children with a probability of 0.124875. So a subtree has a thousand nodes on average, and most have a single node: nine
+//! tenths of the 290,287 nodes of the default size are below one child of the root.
 
 use sha1::{Digest, Sha1};
 
 use super::search::{Root, counted};
 use crate::target::fork::Tree;
 
-/// The seed, of a tree with some 300,000 nodes; that of T3 is 42.
+/// The seed, of a tree with some 300,000 nodes; T3 has 42.
 const SEED: u32 = 92;
-/// Children of a node that has some.
+/// Children of an inner node.
 const WIDTH: u32 = 8;
 /// How likely a node has some.
 const LIKELY: f64 = 0.124_875;
@@ -19,7 +19,7 @@ const LIKELY: f64 = 0.124_875;
 /// A node.
 #[derive(Clone, Copy)]
 pub(super) struct Node {
-    /// Its hash.
+    /// The hash.
     state: [u8; 20],
     /// How many children it has.
     width: u32,
@@ -54,7 +54,7 @@ impl Tree for Node {
         let state = Sha1::new().chain_update(self.state).chain_update(index.to_be_bytes());
         let state: [u8; 20] = state.finalize().into();
         let [.., a, b, c, d] = state;
-        // 31 bits, as a part of one.
+        // 31 bits, as a fraction.
         let drawn = f64::from(u32::from_be_bytes([a & 0x7F, b, c, d])) / f64::from(1_u32 << 31);
         Node { state, width: if drawn < LIKELY { WIDTH } else { 0 } }
     }

@@ -53,7 +53,7 @@ impl Program for Wc {
     }
 }
 
-/// The words of this file. It has one machine code for all pools.
+/// The words of this file. It has the same machine code for all pools.
 #[inline(never)]
 fn count(file: &Path) -> u64 {
     let text = fs::read(file).expect("it was written before");

@@ -1,7 +1,7 @@
 //! st3's second benchmark: a toy executor, whose workers steal when they are out of work.
 //!
 //! The numbers of tasks and of their steps are drawn once per worker and are the same for every
-//! target and repetition; which thread steals what depends on the kernel's scheduling.
+//! target and repetition; the steals depend on the kernel's scheduling.
 
 use std::iter;
 use std::panic;
@@ -16,10 +16,10 @@ use crate::tally::scramble;
 use crate::target::queue::{CAPACITY, Deque, Item, Make, Missed};
 use crate::workloads::prelude::*;
 
-/// Steps that a task has at most.
+/// The most steps of a task.
 const STEPS: u64 = 100;
 
-/// The factor that makes room for the number of steps that a task has left.
+/// The factor that makes room for the number of steps left to a task.
 const LEFT: u64 = 128;
 
 /// The numbers of a worker.
@@ -27,8 +27,8 @@ fn random(worker: u64) -> SmallRng {
     SmallRng::seed_from_u64(worker)
 }
 
-/// The tasks that a worker begins with. The lower digits of a task are the steps that follow
-/// its first, the others distinguish it from all other tasks.
+/// The first tasks of a worker. The lower digits of a task are the steps after the first, the
+/// others distinguish it from all other tasks.
 fn tasks(worker: u64) -> Vec<Item> {
     let mut random = random(worker);
     let count = random.random_range(1..=CAPACITY as u64);
@@ -79,9 +79,9 @@ impl Queue {
     }
 }
 
-/// One thread of the executor.
+/// A thread of the executor.
 struct Worker<D: Deque> {
-    /// Its queue.
+    /// The worker's queue.
     deque: D,
     /// The queues of all others, in any order.
     victims: Vec<D::Stealer>,
@@ -89,14 +89,14 @@ struct Worker<D: Deque> {
     tasks: Vec<Item>,
     /// Chooses which to steal from.
     random: SmallRng,
-    /// The race that all begin and end together.
+    /// The race of all workers.
     race: Arc<Race>,
     /// Counts the steps.
     tally: &'static Tally,
 }
 
 impl<D: Deque> Worker<D> {
-    /// Takes part in a repetition and returns its time.
+    /// Takes part in a repetition and returns the time.
     fn repetition(&mut self, fault: Fault) -> Result<f64, Failure> {
         fill(&self.deque, &self.tasks, fault);
         let (race, tally) = (Arc::clone(&self.race), self.tally);
@@ -105,13 +105,13 @@ impl<D: Deque> Worker<D> {
         Ok(time)
     }
 
-    /// Runs tasks until there are none, and returns what ran.
+    /// Runs tasks until there are none, and returns the tasks run.
     fn work(&mut self) -> Result<Sum, Failure> {
         let mut sum = Sum::default();
         while let Some(task) = self.next()? {
             sum.note(task);
             if task % LEFT > 0 {
-                // A bounded queue may be full for as long as a thief copies what it took.
+                // A bounded queue may be full for as long as a thief copies the stolen items.
                 while self.deque.push(task - 1).is_err() {
                     self.tally.go_on()?;
                 }
@@ -120,8 +120,8 @@ impl<D: Deque> Worker<D> {
         Ok(sum)
     }
 
-    /// Takes a task of its own, or else one of another worker, and half of that worker's tasks with
-    /// it. `None` if every queue was found empty.
+    /// Takes a task of its own, or else a task of another worker, together with half of that
+    /// worker's tasks. `None` if every queue was found empty.
     #[inline]
     fn next(&mut self) -> Result<Option<Item>, Failure> {
         if let Some(task) = self.deque.pop() {

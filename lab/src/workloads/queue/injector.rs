@@ -1,7 +1,7 @@
 //! The price of a push to a shared queue, by one thread or by several.
 //!
-//! The time runs until all have pushed, over the pushes of all: if two threads need as long as one
-//! for the same number, the number is the same.
+//! The time runs until all have pushed, over the pushes of all: if two threads need as long as a
+//! single thread for the same number, the result is the same.
 
 use std::iter;
 use std::ops::Range;
@@ -14,13 +14,13 @@ use crate::tally::scramble;
 use crate::target::queue::{Injector, Job, Make};
 use crate::workloads::prelude::*;
 
-/// The items of which each of so many producers pushes its share in a repetition.
+/// The items of a repetition, shared out among the producers.
 pub(super) fn expected(items: u64) -> Sum {
     (0..items).map(job).map(print).collect()
 }
 
 impl Queue {
-    /// The items that this producer pushes, by number.
+    /// The items pushed by this producer, by number.
     fn share(&self, producer: u64) -> Range<u64> {
         let until = |producers| self.items() * producers / self.producers();
         until(producer)..until(producer + 1)
@@ -64,12 +64,12 @@ fn push<I: Injector>(injector: &I, producer: usize, mut numbers: Range<u64>, fau
         let _ = first.map(|job| injector.push(producer, job));
     }
     for number in numbers {
-        // A queue that takes no more has lost the item, which the tally reports.
+        // If the queue takes no more, the item is lost, which the tally reports.
         let _ = injector.push(producer, job(number));
     }
 }
 
-/// The item with this number: four words, so that one which is half another's shows.
+/// The item with this number: four words, so a torn item shows.
 #[inline]
 fn job(number: u64) -> Job {
     [number, !number, number << 1, number << 2]

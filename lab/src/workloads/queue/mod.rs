@@ -24,7 +24,7 @@ fn items(count: usize) -> Vec<Item> {
     (0..count as u64).map(scramble).collect()
 }
 
-/// Pushes `items`, the first one as often as `fault` says. An item without room is lost, which the
+/// Pushes `items`, the first as often as `fault` says. An item without room is lost, which the
 /// tally reports.
 fn fill<D: Deque>(deque: &D, items: &[Item], fault: Fault) {
     for (index, &item) in items.iter().enumerate() {
@@ -43,11 +43,11 @@ fn drain<D: Deque>(deque: &D) -> Sum {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 enum Pattern {
-    /// One thread pushes 64 items, and pops them: time per 64 of both.
+    /// A single thread pushes 64 items, and pops them: time per 64 of both.
     PushPopSmall,
-    /// One thread pushes 256 items, and pops them: time per 256 of both.
+    /// A single thread pushes 256 items, and pops them: time per 256 of both.
     PushPopLarge,
-    /// Threads run tasks that push themselves again, and steal when they have none: time until all
+    /// Threads run tasks that push themselves again, and steal when out of tasks: time until all
     /// are done.
     Executor,
     /// A thread steals a batch at a time: time per item stolen.
@@ -69,10 +69,10 @@ pub(crate) struct Queue {
     /// Items stolen at a time by steal [default: 8]
     #[arg(long, value_parser = whole::<1, { limits::MAX_BATCH }>)]
     batch: Option<u64>,
-    /// Threads that push to the injector [default: 1]
+    /// Pushing threads of the injector [default: 1]
     #[arg(long, value_parser = whole::<1, { limits::MAX_PRODUCERS }>)]
     producers: Option<u64>,
-    /// Items that all of them push to the injector, together [default: 1500]
+    /// Items pushed to the injector by all of them together [default: 1500]
     #[arg(long, value_parser = whole::<1, { limits::MAX_ITEMS }>)]
     items: Option<u64>,
     /// Measurements in a run, which reports their median [default: as many as the pattern
@@ -155,7 +155,7 @@ impl Workload for Queue {
     }
 
     fn threads(&self) -> usize {
-        // The one that always exists is the first of them.
+        // The existing thread is the first of them.
         match self.pattern {
             Pattern::Executor => self.workers() as usize - 1,
             Pattern::Injector => self.producers() as usize - 1,
@@ -189,12 +189,12 @@ impl VisitQueue for Run<Queue> {
 }
 
 impl Queue {
-    /// Items of a batch: a quarter of a queue at a time, or a whole one.
+    /// Items of a batch: a quarter of a queue at a time, or a whole queue.
     fn size(&self) -> usize {
         if self.pattern == Pattern::PushPopLarge { CAPACITY } else { CAPACITY / 4 }
     }
 
-    /// Threads of the executor, each with a queue of its own.
+    /// Threads of the executor, each with a queue.
     fn workers(&self) -> u64 {
         self.workers.unwrap_or(4)
     }
@@ -204,17 +204,17 @@ impl Queue {
         self.batch.unwrap_or(8)
     }
 
-    /// Threads that push to the injector.
+    /// Pushing threads of the injector.
     fn producers(&self) -> u64 {
         self.producers.unwrap_or(1)
     }
 
-    /// Items that they push in a repetition, all of them together.
+    /// Items pushed in a repetition by all of them together.
     fn items(&self) -> u64 {
         self.items.unwrap_or(1_500)
     }
 
-    /// Repetitions of a run that count.
+    /// Counted repetitions of a run.
     fn repetitions(&self) -> u64 {
         self.repetitions.unwrap_or(match self.pattern {
             Pattern::PushPopSmall => 400,
@@ -223,15 +223,15 @@ impl Queue {
         })
     }
 
-    /// Repetitions of a run, with those that warm up.
+    /// Repetitions of a run, warm-up included.
     fn total(&self) -> u64 {
         1 + self.repetitions() / WARM_UP + self.repetitions()
     }
 
-    /// Lets `repetition` run until enough of them count; yields the median of the times it returns, in
-    /// seconds, and the CPUs that were busy, which includes what it doesn't time.
+    /// Lets `repetition` run until enough of them count; yields the median of the returned times, in
+    /// seconds, and the number of busy CPUs, untimed parts included.
     ///
-    /// The fault befalls the first repetition, which only warms up: what is timed is the same for all.
+    /// The fault befalls the first repetition, which only warms up: the timed part is the same for all.
     fn repeat(
         &self,
         bench: &Bench,

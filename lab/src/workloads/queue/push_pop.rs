@@ -1,4 +1,4 @@
-//! st3's first benchmark: one thread pushes a batch and pops it again.
+//! st3's first benchmark: a single thread pushes a batch and pops it again.
 
 use std::hint::black_box;
 
@@ -7,10 +7,10 @@ use super::{Queue, drain, fill};
 use crate::target::queue::{Deque, Item, Make};
 use crate::workloads::prelude::*;
 
-/// Batches per time that is taken, so that reading the clock doesn't show.
+/// Batches per measured time, so the reading of the clock doesn't show.
 const BATCHES: u32 = 200;
 
-/// Items of a repetition: one batch that isn't timed comes before those that are.
+/// Items of a repetition: an untimed batch comes before the timed batches.
 pub(super) fn items(size: usize) -> u64 {
     size as u64 * u64::from(1 + BATCHES)
 }
@@ -24,7 +24,7 @@ impl Queue {
     /// Pushes batches and pops them.
     pub(super) fn push_pop<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome {
         let (deque, items) = (make(), super::items(self.size()));
-        // Without a stealer no thread could steal, and a queue might be faster because of that.
+        // Without a stealer no thread could steal, and a queue might be faster for it.
         let stealer = deque.stealer();
         let values = self.repeat(bench, |fault| {
             fill(&deque, &items, fault);
@@ -42,7 +42,7 @@ impl Queue {
     }
 }
 
-/// Pushes all items and pops as many. The sum of what came out is all that is done with them: two
+/// Pushes all items and pops as many. The popped items are only summed up: two
 /// additions an item, the same for every target.
 #[inline]
 fn batch<D: Deque>(deque: &D, items: &[Item], sum: &mut Sum) {

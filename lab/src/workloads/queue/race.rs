@@ -1,16 +1,16 @@
-//! Threads that begin each repetition at the same moment, and the time until the last one has ended it.
+//! Threads that begin each repetition at the same moment, and the time until the last has ended it.
 
 use crate::workloads::prelude::*;
 use std::hint;
 use std::sync::atomic::AtomicUsize;
 
-/// Looks before a waiting thread lets others have its CPU: a few microseconds.
+/// Looks before a waiting thread lets others have the CPU: a few microseconds.
 const SPINS: u32 = 200;
 
 /// A start and a finish for a fixed number of threads, again and again.
 ///
 /// The threads wait by spinning with yields. So all begin at almost the same time, no thread must be
-/// woken and scheduled between two repetitions, and a run that is given up ends at either wait.
+/// woken and scheduled between two repetitions, and an abandoned run ends at either wait.
 pub(super) struct Race {
     /// Where all wait before a repetition.
     start: Meeting,
@@ -37,7 +37,7 @@ impl Race {
     }
 
     /// Waits for all threads, does `lap` as all others do, and waits for all again. Returns the
-    /// seconds from the start to the end of the last one, and what came of this thread's lap.
+    /// seconds from the start to the end of the last thread, and the result of this thread's lap.
     pub(super) fn run<R>(
         &self,
         tally: &Tally,
@@ -47,7 +47,7 @@ impl Race {
         let outcome = lap();
         // The clock is monotonic: no time of an earlier repetition is later than this.
         self.ended.fetch_max(self.epoch.nanos(), Ordering::Relaxed);
-        // The meetings order the times: they are written before one and read before the next.
+        // The meetings order the times: they are written before a meeting and read before the next.
         self.finish.meet(tally, || ())?;
         let ended = self.ended.load(Ordering::Relaxed);
         Ok((seconds(ended - self.started.load(Ordering::Relaxed)), outcome))
@@ -74,7 +74,7 @@ impl Meeting {
     fn meet(&self, tally: &Tally, complete: impl FnOnce()) -> Result<(), Failure> {
         // They can't have met without us, so this is never out of date.
         let before = self.met.load(Ordering::Relaxed);
-        // Ordering: AcqRel chains what all did before to the last one, whose Release hands it on.
+        // Ordering: AcqRel chains all earlier writes to the last thread, whose Release hands them on.
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.runners {
             self.arrived.store(0, Ordering::Relaxed);
             complete();
@@ -111,7 +111,7 @@ mod tests {
             let times = thread::scope(|scope| {
                 let runners = [0, 1, 2].map(|index| {
                     scope.spawn(move || {
-                        // The one that is slow to run was early at the start, and the next one late.
+                        // The slow thread was early at the start, and the next thread late.
                         thread::sleep(late * u32::from((slow + 1) % 3 == index));
                         let lap = || thread::sleep(long * u32::from(slow == index));
                         race.run(tally, lap).expect("goes on").0

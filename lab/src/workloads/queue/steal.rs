@@ -1,18 +1,18 @@
-//! The price of a steal per item, from queues that no other thread touches at the time.
+//! The price of a steal per item, from queues untouched by other threads at the time.
 //!
-//! It uses one thread: a second one would add the traffic between two CPUs, which is the same for
-//! all targets and larger than all else.
+//! It uses a single thread: a second thread would add the traffic between two CPUs, which is the
+//! same for all targets and larger than all else.
 
 use super::{Queue, drain, fill, items};
 
 use crate::target::queue::{CAPACITY, Deque, Make};
 use crate::workloads::prelude::*;
 
-/// Queues stolen from per time that is taken: two thousand items, so that even at a nanosecond each
+/// Queues stolen from per measured time: two thousand items, so even at a nanosecond each
 /// the reading of the clock, about 25, does not show. Nothing is subtracted for it.
 pub(super) const VICTIMS: usize = 16;
 
-/// Steals from a full queue. One takes at most half of the items, since crossbeam does.
+/// Steals from a full queue. A steal takes at most half of the items, as in crossbeam.
 fn thefts(batch: usize) -> usize {
     (CAPACITY - batch) / batch
 }
@@ -22,7 +22,7 @@ impl Queue {
     pub(super) fn steal<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome {
         let (items, batch) = (items(VICTIMS * CAPACITY), self.batch() as usize);
         let thefts = thefts(batch);
-        // Items stolen per time that is taken.
+        // Items stolen per measured time.
         let expected = (VICTIMS * thefts * batch) as u64;
         let pairs: Vec<(D, D)> = (0..VICTIMS).map(|_| (make(), make())).collect();
         let stealers: Vec<_> = pairs.iter().map(|(victim, _)| victim.stealer()).collect();
@@ -34,7 +34,7 @@ impl Queue {
             let begun = Instant::now();
             for (stealer, (_, thief)) in stealers.iter().zip(&pairs) {
                 for _ in 0..thefts {
-                    // The items that a failed steal leaves are found below.
+                    // The items left by a failed steal are found below.
                     let _ = thief.steal(stealer, batch);
                 }
             }

@@ -1,4 +1,4 @@
-//! Programs of the user's, each a command that is run as a whole: the same one with several pools, or several.
+//! Programs of the user's, each a command, run as a whole: the same program with several pools, or several programs.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use crate::workloads::prelude::*;
 
 pub(crate) mod process;
 
-/// What stands for the name of a pool.
+/// The placeholder for the name of a pool.
 const POOL: &str = "{pool}";
 
 /// The name of the workload.
@@ -22,7 +22,7 @@ const NAME: &str = "run";
 /// Options of `run`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Options {
-    /// Names that replace `{pool}` in the command, separated by commas: one command for each.
+    /// Names to replace `{pool}` in the command, separated by commas: a command for each.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pools: Vec<String>,
     /// A command as one word, `--command './program --fast'`; may be given several times. No shell runs it.
@@ -31,13 +31,13 @@ pub(crate) struct Options {
     /// Names of the commands in the tables, separated by commas; without it the commands themselves.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "pools")]
     names: Vec<String>,
-    /// What `sh` runs before each run, untimed.
+    /// A command for `sh` before each run, untimed.
     #[arg(long, value_name = "LINE")]
     prepare: Option<String>,
-    /// Runs of each command that don't count, before those that do.
+    /// Uncounted runs of each command, before the counted ones.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<1, { limits::MAX_ROUNDS }>)]
     warmup: u64,
-    /// The command: a program and its arguments.
+    /// The command: a program and arguments.
     #[arg(last = true, value_name = "COMMAND")]
     words: Vec<OsString>,
 }
@@ -45,11 +45,11 @@ pub(crate) struct Options {
 /// A command that takes turns with others.
 #[derive(Debug)]
 struct Program {
-    /// Its entry in the tables.
+    /// The entry in the tables.
     entry: &'static Entry,
-    /// What runs.
+    /// The process of a run.
     process: Process,
-    /// Whether it has had all its runs but one that don't count.
+    /// Whether it has had all uncounted runs but the last.
     is_warm: AtomicBool,
 }
 
@@ -61,7 +61,7 @@ impl AsRow for Options {
             less "switches": "switches";
         };
         let commands = self.commands()?;
-        // The one that is called so, or the first, is what all others are compared with.
+        // The command with this name, or the first, is compared with all others.
         let first = commands.iter().position(|(name, _)| name == "brigade").unwrap_or(0);
         let program = |(index, (name, words)): (usize, (String, Vec<OsString>))| {
             let name: &'static str = name.leak();
@@ -92,7 +92,7 @@ impl AsRow for Options {
 }
 
 impl Options {
-    /// The commands with their names, which differ; one at least.
+    /// The commands with their names, which differ; at least one.
     fn commands(&self) -> Result<Vec<(String, Vec<OsString>)>, Stop> {
         let usage = |reason: String| Err(Stop::Usage(reason));
         let mut templates = Vec::new();
@@ -115,7 +115,7 @@ impl Options {
         if self.pools.is_empty() && templates.iter().any(has_pool) {
             return usage(format!("a command has {POOL}: say which by --pools a,b"));
         }
-        // Without a pool a command is what it is.
+        // Without a pool a command stays unchanged.
         let none = [String::new()];
         let pools = if self.pools.is_empty() { &none[..] } else { &self.pools };
         let with = |pool: &String, word: &OsString| match word.to_str() {
@@ -144,7 +144,7 @@ impl Options {
     }
 }
 
-/// A word as text, as well as that goes.
+/// A word as text, as far as possible.
 fn text(word: &OsString) -> String {
     word.to_string_lossy().into_owned()
 }
@@ -170,16 +170,16 @@ impl Options {
         params.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 
-    /// Runs the program, and before its first run the others that don't count.
+    /// Runs the program, and before the first run the other uncounted runs.
     fn run(&self, program: &Program, patience: Duration) -> Outcome {
         if !program.is_warm.swap(true, Ordering::Relaxed) {
-            // The round that warms up is one of them.
+            // The warm-up round is among them.
             (1..self.warmup).try_for_each(|_| self.turn(program, patience).map(drop))?;
         }
         self.turn(program, patience)
     }
 
-    /// Runs what is to come before the program, and the program.
+    /// Runs the preparation, and the program.
     fn turn(&self, program: &Program, patience: Duration) -> Outcome {
         if let Some(line) = &self.prepare {
             let words = ["sh", "-c", line].map(OsString::from).to_vec();

@@ -1,8 +1,8 @@
-//! One run of a command, from a process of its own that the laboratory starts for it.
+//! A run of a command, from a separate process started by the laboratory.
 //!
-//! The kernel tells the greatest memory of the children of a process for all of them together, so each run has a parent that has no
-//! other child. The parent reads a pipe that the laboratory holds open and never writes to. However the laboratory ends, the kernel
-//! closes that pipe, and the parent kills the command with all that it has started.
+//! The kernel tells the greatest memory of the children of a process for all of them together, so each run has a parent without
+//! other children. The parent reads a pipe, which the laboratory holds open and never writes to. However the laboratory ends, the
+//! kernel closes the pipe, and the parent kills the command with all its descendants.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -28,30 +28,30 @@ use crate::workload::Outcome;
 /// The subcommand of the process. `list` doesn't name it.
 pub(crate) const COMMAND: &str = "process";
 
-/// Bytes of stderr that are kept: the last ones.
+/// Bytes of stderr to keep: the last.
 const TAIL: u64 = 800;
 
-/// Characters of these that are shown: control characters have several.
+/// Characters of these to show: control characters have several.
 const SHOWN: usize = 400;
 
-/// Lines of these that are shown.
+/// Lines of these to show.
 const LINES: usize = 5;
 
 /// The words of a command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Process {
-    /// The program, and its arguments.
+    /// The program, and the arguments.
     #[arg(last = true, required = true)]
     pub(super) words: Vec<OsString>,
 }
 
 impl Process {
-    /// Runs it once, from a process of its own: the values of the metrics of `run`, in their order.
+    /// Runs it once, from a separate process: the values of the metrics of `run`, in their order.
     pub(super) fn run(&self, patience: Duration) -> Outcome {
         let mut parent = program::this()?;
         parent.args([COMMAND, "--patience", &patience.as_secs().to_string(), "--"]);
         parent.args(&self.words);
-        // In a group of its own no key of the terminal reaches it, so that it is there to kill the command.
+        // In a separate group no key of the terminal reaches it, so it is there to kill the command.
         parent.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut parent = parent.spawn()?;
         let held = parent.stdin.take();
@@ -64,7 +64,7 @@ impl Process {
         }
     }
 
-    /// The main function of that process: runs the command, and prints the values or the reason why there are none.
+    /// The main function of the separate process: runs the command, and prints the values or the reason why there are none.
     pub(crate) fn measure(&self, patience: Duration) -> Result<(), Stop> {
         tell(&self.measured(patience)).map_err(Stop::from)
     }
@@ -73,11 +73,11 @@ impl Process {
     fn measured(&self, patience: Duration) -> Result<Vec<f64>, String> {
         let [program, arguments @ ..] = &self.words[..] else { unreachable!("clap requires it") };
         let mut command = Command::new(program);
-        // A file: a command that prints much need not wait for a reader.
+        // A file: a command with much output need not wait for a reader.
         let open = || tempfile::tempfile().and_then(|file| Ok((file.try_clone()?, file)));
         let (stderr, said) = open().map_err(|error| format!("no file for stderr: {error}"))?;
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
-        // All that it starts is in this group, unless it wants to be in another.
+        // All descendants are in this group, unless they choose another.
         command.process_group(0);
         let begun = Instant::now();
         let child = command.spawn();
@@ -93,7 +93,7 @@ impl Process {
         let status = child.wait().map_err(|error| error.to_string())?;
         let wall = begun.elapsed().as_secs_f64();
         let usage = Usage::of_children();
-        // What it has left running would disturb the next run.
+        // Processes left running would disturb the next run.
         kill(group);
         if overdue.load(Ordering::Relaxed) {
             let seconds = patience.as_secs();
@@ -104,14 +104,14 @@ impl Process {
         if !status.success() {
             return Err(format!("{}{}", ending(status), tail(said)));
         }
-        // The peak of a command is at least that of the process that starts it: one below that is not told.
+        // The peak of a command is at least the starting process's: a lower peak is unknown.
         let peak = Some(usage.peak).filter(|peak| *peak > floor).unwrap_or(f64::NAN);
         let cpus = (usage.user + usage.system) / wall;
         Ok(vec![wall, usage.user, usage.system, peak, usage.switches(), cpus])
     }
 }
 
-/// Kills this group, if there is one.
+/// Kills this group, if any.
 fn kill(group: Pid) {
     let _ = kill_process_group(group, Signal::KILL);
 }
@@ -137,7 +137,7 @@ fn watch(group: Pid, patience: Duration) -> io::Result<Arc<AtomicBool>> {
     thread::Builder::new().spawn(look).map(|_| overdue)
 }
 
-/// How a command that failed has ended.
+/// How a failed command has ended.
 fn ending(status: ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("failed with exit code {code}"),
@@ -145,10 +145,10 @@ fn ending(status: ExitStatus) -> String {
     }
 }
 
-/// The last lines of what a command has printed on stderr, as the end of a sentence.
+/// The last lines printed on stderr by a command, as the end of a sentence.
 fn tail(mut stderr: File) -> String {
     let mut bytes = Vec::new();
-    // A file that can't be read says nothing.
+    // An unreadable file counts as empty.
     let end = stderr.seek(SeekFrom::End(0)).unwrap_or_default();
     let _ = stderr.seek(SeekFrom::Start(end.saturating_sub(TAIL)));
     let _ = stderr.take(TAIL).read_to_end(&mut bytes);

@@ -1,4 +1,4 @@
-//! The other ends of the connections: what they ask, and what must come back.
+//! The other ends of the connections: their requests, and the expected answers.
 
 use std::future::Future;
 use std::io::{self, Error, ErrorKind};
@@ -13,9 +13,9 @@ use super::streams::encrypt;
 use super::wire::Protocol;
 use super::wire::Wire;
 
-/// A client with its connection.
+/// A client with a connection.
 pub(super) trait Client: Sized + Send + 'static {
-    /// Opens the connection with this number. The first request over it comes after that.
+    /// Opens the connection with this number. The first request over it comes later.
     fn open(
         stream: TcpStream,
         load: &Load,
@@ -37,13 +37,13 @@ trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
-/// A client that writes all requests of a batch and reads all answers, which come in the order of the requests.
+/// A client that writes all requests of a batch and reads all answers, in the order of the requests.
 pub(super) struct Line {
     /// The connection.
     stream: Box<dyn Stream>,
-    /// What is said over it.
+    /// The conversation over it.
     wire: Wire,
-    /// What has come and is not an answer yet.
+    /// Received bytes of an incomplete answer.
     received: Vec<u8>,
 }
 
@@ -83,7 +83,7 @@ impl Client for Line {
         self.stream.shutdown().await?;
         match self.stream.read_buf(&mut self.received).await {
             Ok(0) => Ok(()),
-            // A server need not say goodbye in TLS when its client has.
+            // A server need not say goodbye in TLS when the client has.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(()),
             Ok(_) => Err(Error::new(ErrorKind::InvalidData, "an answer to nothing that was asked")),
             Err(error) => Err(error),

@@ -38,7 +38,7 @@ where
     http2::Builder::new(spawner).serve_connection(stream, service).await.map_err(io::Error::other)
 }
 
-/// The answer to a request over this connection: its path.
+/// The answer to a request over this connection: the path.
 fn answers(
     connection: u32,
     tally: &'static Tally,
@@ -50,13 +50,13 @@ fn answers(
     }
 }
 
-/// What hyper spawns the streams of HTTP/2 by.
+/// hyper's spawner for the streams of HTTP/2.
 #[derive(Clone)]
 pub(super) struct Spawner<S>(pub(super) S);
 
 impl<S: Spawn, F: Future<Output = ()> + Send + 'static> Executor<F> for Spawner<S> {
     fn execute(&self, stream: F) {
-        // A stream that is not served has no answer, which its client reports.
+        // An unserved stream has no answer, which the client reports.
         let _ = self.0.detach(stream);
     }
 }

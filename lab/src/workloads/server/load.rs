@@ -1,7 +1,7 @@
-//! The load generator, in a process of its own, so that the CPU time of the laboratory is that of the server.
+//! The load generator, in a separate process, so the CPU time of the laboratory is the server's.
 //!
 //! The process runs this program again. It reads a line with the [`Load`], opens the connections, makes the first requests over each, says so, and waits
-//! for a line on stdin. Then it makes all those that are timed and prints the numbers. It checks every answer.
+//! for a line on stdin. Then it makes all timed requests and prints the numbers. It checks every answer.
 
 use std::io::Error;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -22,13 +22,13 @@ use crate::workloads::prelude::*;
 /// The subcommand of the process. `list` doesn't name it.
 pub(crate) const COMMAND: &str = "load";
 
-/// Batches of each connection before those that count: two, so that the run comes to its end when the first request has a fault.
+/// Batches of each connection before the counted ones: two, so the run ends when the first request has a fault.
 pub(super) const WARM_UP: u64 = 2;
 
 /// Time between two looks at a process that does not connect.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// The requests that the process makes, as a line on its stdin.
+/// The requests of the process, as a line on stdin.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Load {
     /// Where the server is.
@@ -45,8 +45,8 @@ pub(crate) struct Load {
 /// The median, two further percentiles and the greatest.
 const SHARES: [f64; 4] = [0.5, 0.99, 0.999, 1.0];
 
-/// The numbers of some requests, as the clients see them: the seconds of all of them, and those from just before a batch is sent to the end
-/// of its last answer, at [`SHARES`] of the batches.
+/// The numbers of some requests, as the clients see them: the seconds of all of them, and the seconds from just before a batch is sent to
+/// the end of its last answer, at [`SHARES`] of the batches.
 type Seen = (f64, [f64; SHARES.len()]);
 
 /// The process. It ends when this is dropped.
@@ -60,7 +60,7 @@ impl Generator {
         Ok(Generator(helper))
     }
 
-    /// Accepts its connections, one after the other.
+    /// Accepts the connections in turn.
     pub(super) fn accept(
         &mut self,
         listener: &TcpListener,
@@ -87,13 +87,13 @@ impl Generator {
         self.0.hear().ok_or_else(|| self.failed())
     }
 
-    /// Lets it make the requests that are timed, and waits for their last answer.
+    /// Lets it make the timed requests, and waits for the last answer.
     pub(super) fn go(&mut self) -> Result<Seen, Failure> {
         self.0.say(&());
         self.0.hear().ok_or_else(|| self.failed())
     }
 
-    /// Waits for its end; an error if something came over a connection after the last answer.
+    /// Waits for the end; an error if something came over a connection after the last answer.
     pub(super) fn end(mut self) -> Result<(), Failure> {
         let status = self.0.child.wait()?;
         if status.success() { Ok(()) } else { Err(self.failed()) }
@@ -162,7 +162,7 @@ async fn clients<C: Client>(load: &Load) -> io::Result<()> {
     Ok(())
 }
 
-/// A client and what it asks.
+/// A client and its requests.
 struct Asking<C> {
     /// The client.
     client: C,
@@ -173,7 +173,7 @@ struct Asking<C> {
 }
 
 impl<C: Client> Asking<C> {
-    /// Makes the batches that do not count, with the first request as often as `copies` says.
+    /// Makes the uncounted batches, with the first request as often as `copies` says.
     async fn warm(mut self, copies: usize) -> io::Result<Self> {
         let mut copies = Some(copies);
         for _ in 0..WARM_UP {

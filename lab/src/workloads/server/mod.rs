@@ -31,16 +31,16 @@ use crate::workloads::prelude::*;
 #[derive(Args, Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Server {
-    /// What is spoken.
+    /// The protocol.
     #[arg(long, value_enum, default_value = "resp")]
     protocol: Protocol,
     /// Connections at a time.
     #[arg(long, default_value_t = 64, value_parser = whole::<1, { limits::MAX_CONNECTIONS }>)]
     connections: u64,
-    /// Requests that a client sends before it waits for their answers, where the protocol has that.
+    /// Requests sent by a client before it waits for answers, where the protocol has pipelines.
     #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_PIPELINE }>)]
     pipeline: u64,
-    /// Requests of all clients together, rounded down to as many for each; one pipeline each at least.
+    /// Requests of all clients together, rounded down to as many for each; at least one pipeline each.
     #[arg(long, default_value_t = 20_000, value_parser = whole::<1, { limits::MAX_VALUES }>)]
     requests: u64,
     /// Threads of the server, where there is a choice.
@@ -73,7 +73,7 @@ impl Workload for Server {
     }
 
     fn further_threads(&self) -> usize {
-        // One that waits for the clients.
+        // A thread that waits for the clients.
         1
     }
 
@@ -111,7 +111,7 @@ impl RuntimeWorkload for Server {
             let values = over.await.map_err(|_| Failure::Panicked)?;
             for task in tasks {
                 let ended = task.await;
-                // The clients say more about what they missed.
+                // The clients say more about missing answers.
                 if let (Err(error), Ok(_)) = (ended, &values) {
                     return Err(Failure::Told(format!("a connection broke: {error}")));
                 }
@@ -122,7 +122,7 @@ impl RuntimeWorkload for Server {
 }
 
 impl Server {
-    /// Batches of each client that are timed.
+    /// Timed batches of each client.
     fn batches(&self) -> u64 {
         (self.requests / self.connections / self.pipeline).max(1)
     }

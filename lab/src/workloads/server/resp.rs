@@ -14,7 +14,7 @@ const LONGEST: usize = 16 << 10;
 pub(super) struct Store(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
 
 impl Store {
-    /// Carries out a command, and adds its answer to `output`.
+    /// Carries out a command, and adds the answer to `output`.
     fn answer(&self, words: &[&[u8]], output: &mut Vec<u8>) {
         // No panic can leave the map half-changed.
         let map = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,7 +37,7 @@ impl Store {
     }
 }
 
-/// Answers all commands of a connection until its other end is closed. Those that have come together are answered together.
+/// Answers all commands of a connection until the other end is closed. Commands that arrived together are answered together.
 pub(super) async fn serve<S: Source + Sink>(
     mut stream: S,
     connection: u32,

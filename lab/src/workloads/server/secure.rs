@@ -1,4 +1,4 @@
-//! A certificate for one run, the server that shows it and the clients that trust it and no other.
+//! A certificate for a run, the server with it and the clients that trust only this certificate.
 
 use std::io::{self, Error};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// The name of the server.
 pub(super) const NAME: &str = "localhost";
 
-/// A certificate and its key, both in PEM.
+/// A certificate and the key, both in PEM.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Certificate(String, String);
 
@@ -24,7 +24,7 @@ pub(super) fn certificate() -> io::Result<Certificate> {
     Ok(Certificate(cert.pem(), signing_key.serialize_pem()))
 }
 
-/// The server that shows this certificate.
+/// The server with this certificate.
 pub(super) fn server(Certificate(certificate, key): &Certificate) -> io::Result<Arc<ServerConfig>> {
     let certificate =
         CertificateDer::from_pem_slice(certificate.as_bytes()).map_err(Error::other)?;

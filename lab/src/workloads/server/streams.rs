@@ -1,4 +1,4 @@
-//! The client's end of a connection of HTTP/2, and of an encrypted one.
+//! The client's end of a connection of HTTP/2, and of an encrypted connection.
 
 use std::io::{self, Error, ErrorKind};
 
@@ -25,9 +25,9 @@ pub(super) async fn encrypt(
     TlsConnector::from(trusted).connect(name, stream).await
 }
 
-/// A client that has a stream of HTTP/2 for each request of a batch.
+/// A client with a stream of HTTP/2 for each request of a batch.
 pub(super) struct Streams {
-    /// Its number.
+    /// The number of the client.
     number: u32,
     /// Opens streams.
     sender: SendRequest<Bytes>,
@@ -56,7 +56,7 @@ impl Client for Streams {
         for number in self.asked.drain(..) {
             let path = format!("/{}/{number}", self.number);
             let request = Request::get(format!("http://{}{path}", secure::NAME)).body(());
-            // Waits until the connection has room for one more.
+            // Waits until the connection has room for another stream.
             self.sender = self.sender.clone().ready().await.map_err(Error::other)?;
             let request = request.map_err(Error::other)?;
             let (answer, _) = self.sender.send_request(request, true).map_err(Error::other)?;
@@ -82,7 +82,7 @@ impl Client for Streams {
     }
 
     async fn end(self) -> io::Result<()> {
-        // A stream that was never opened would be an error of the connection.
+        // An unopened stream would be an error of the connection.
         drop(self.sender);
         self.connection.await?.map_err(Error::other)
     }

@@ -4,11 +4,11 @@ use crate::workloads::prelude::*;
 use serde::Deserialize;
 use std::io::{Error, ErrorKind, Write};
 
-/// What is spoken over the connections.
+/// The protocol of the connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Protocol {
-    /// HTTP/1.1 by hyper; each answer repeats the path of its request.
+    /// HTTP/1.1 by hyper; each answer repeats the path of the request.
     #[cfg(feature = "full")]
     Http,
     /// The same, encrypted by rustls with TLS 1.3.
@@ -22,7 +22,7 @@ pub(crate) enum Protocol {
 }
 
 impl Protocol {
-    /// Whether a client may send a request before it has the answer to the last one.
+    /// Whether a client may send a request before it has the former answer.
     pub(super) fn has_pipelines(self) -> bool {
         match self {
             Protocol::Resp => true,
@@ -34,17 +34,17 @@ impl Protocol {
     }
 }
 
-/// One end of a conversation: the requests of a connection, and what must come back.
+/// One end of a conversation: the requests of a connection, and the expected answers.
 pub(super) struct Wire {
-    /// What is spoken.
+    /// The protocol.
     protocol: Protocol,
     /// The number of the connection.
     connection: u32,
-    /// The value that the server has for this connection.
+    /// The server's value for this connection.
     stored: Option<u32>,
-    /// Requests that are not written yet.
+    /// Unwritten requests.
     pub(super) requests: Vec<u8>,
-    /// What their answers must say: all bytes with RESP, and all bodies with HTTP.
+    /// The expected answers: all bytes with RESP, and all bodies with HTTP.
     answers: Vec<u8>,
 }
 
@@ -84,7 +84,7 @@ impl Wire {
         }
     }
 
-    /// Whether these bytes are the answers to all requests so far; an error if they can't become that.
+    /// Whether these bytes are the answers to all requests so far; an error if they can't become the answers.
     pub(super) fn answered(&mut self, received: &[u8]) -> io::Result<bool> {
         let bodies = match self.protocol {
             #[cfg(feature = "full")]
@@ -109,7 +109,7 @@ fn resp(requests: &mut Vec<u8>, words: &[&str]) -> io::Result<()> {
     words.iter().try_for_each(|word| write!(requests, "${}\r\n{word}\r\n", word.len()))
 }
 
-/// The bodies of these answers, one after the other; none if the last is incomplete.
+/// The bodies of these answers, in a row; none if the last is incomplete.
 #[cfg(feature = "full")]
 fn bodies(mut received: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let bad = |reason: String| Error::new(ErrorKind::InvalidData, reason);

@@ -1,8 +1,8 @@
-//! Timers: those that fire, of which the CPU time and the lateness count, and those that are cancelled before, as most timeouts: each is
-//! made, waits for a turn of its runtime, and is cancelled.
+//! Timers: for fired timers the CPU time and the lateness count; others are cancelled before, as most timeouts: each is made, waits for
+//! a turn of the runtime, and is cancelled.
 //!
-//! A timer is a task that sleeps, or a closure with a time. brigade has timers of its own for closures; the other runtimes have
-//! a task that sleeps and calls it, which is what their users write.
+//! A timer is a sleeping task, or a closure with a time. brigade has special timers for closures; the other runtimes have a
+//! task that sleeps and calls the closure, as their users would write.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -15,11 +15,11 @@ use tokio::sync::Semaphore;
 use crate::target::runtime::Alarm;
 use crate::workloads::prelude::*;
 
-/// What waits for a time.
+/// The waiting side of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum By {
-    /// Tasks that sleep.
+    /// Sleeping tasks.
     Future,
     /// Closures.
     Closure,
@@ -29,9 +29,9 @@ pub(crate) enum By {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Pattern {
-    /// Spread over a period, in an order that has nothing to do with that in which they are made.
+    /// Spread over a period, in an order unrelated to the order of their creation.
     Spread,
-    /// All of them at one instant.
+    /// All of them at the same instant.
     Instant,
     /// Never: each is cancelled before its time.
     Unfired,
@@ -47,34 +47,34 @@ pub(crate) struct Timers {
     /// Milliseconds over which those of `spread` are spread [default: 1000]
     #[arg(long, value_parser = whole::<1, { limits::MAX_SLEEP_MS }>)]
     millis: Option<u64>,
-    /// What waits for a time.
+    /// The waiting side of a timer.
     #[arg(long, value_enum, default_value = "future")]
     by: By,
     /// Timers of a run [default: 10000, and 300000 that never fire]
     #[arg(long, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     timers: Option<u64>,
-    /// Threads that run the tasks, where there is a choice.
+    /// Threads of the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     threads: u64,
 }
 
-/// Timers at a time that never fire.
+/// Unfired timers at a time.
 const LIVE: u64 = 1_000;
 
 /// Their time: longer than any run.
 const TIME: Duration = Duration::from_secs(3_600);
 
-/// The count that marks one of them that fired, beside its number. None is expected.
+/// The count that marks an unexpectedly fired timer, beside the number.
 const FIRED: u32 = u32::MAX;
 
-/// Time from the start of a run to the first timer, for each that is made before: it must be enough to make them on any target
+/// Time from the start of a run to the first timer, for each timer made before: it must be enough to make them on any target
 /// and beside hogs.
 const LEAD: Duration = Duration::from_micros(20);
 
 /// The least of it.
 const LEAST_LEAD: Duration = Duration::from_millis(50);
 
-/// The lateness of a timer that fired before its time.
+/// The lateness of an early timer.
 const EARLY: u64 = u64::MAX;
 
 /// The timers of a run as they fire.
@@ -83,7 +83,7 @@ struct Board {
     tally: &'static Tally,
     /// Nanoseconds by which each was late, or [`EARLY`].
     late: Box<[AtomicU64]>,
-    /// Those that have not fired yet.
+    /// Timers that have not fired yet.
     left: AtomicUsize,
     /// Gets a permit when all have fired.
     over: Semaphore,
@@ -101,18 +101,18 @@ impl Board {
         }
     }
 
-    /// Whether one fired before its time.
+    /// Whether a timer fired early.
     fn is_early(&self) -> bool {
         self.late.iter().any(|late| late.load(Ordering::Relaxed) == EARLY)
     }
 
-    /// Records that the timer with this number fires now.
+    /// Records the firing of the timer with this number.
     fn fired(&self, number: u32, due: Instant) {
         let late = Instant::now().checked_duration_since(due);
         let late = late.map_or(EARLY, |late| late.as_nanos() as u64);
         self.late[number as usize].store(late, Ordering::Relaxed);
         self.tally.ran(number, 0);
-        // Ordering: AcqRel chains all timers up to the last one, which publishes them by its permit.
+        // Ordering: AcqRel chains all timers up to the last, which publishes them by a permit.
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.over.add_permits(1);
         }
@@ -184,7 +184,7 @@ impl Timers {
         self.pattern != Pattern::Unfired
     }
 
-    /// How many there are. Those that never fire are rounded down to a multiple of those at a time.
+    /// How many there are. The number of unfired timers is rounded down to a multiple of the number at a time.
     fn timers(&self) -> u64 {
         self.timers.unwrap_or(if self.fires() { 10_000 } else { 300_000 })
     }
@@ -234,7 +234,7 @@ impl Timers {
         offsets
     }
 
-    /// Makes all timers, and returns how long that took.
+    /// Makes all timers, and returns how long it took.
     fn make<R: Runtime>(
         &self,
         runtime: &R,
@@ -280,12 +280,12 @@ impl Timers {
         self.timers().min(LIVE) as u32
     }
 
-    /// Timers of each of these, one after the other.
+    /// Timers of each of these, in turn.
     fn rounds(&self) -> u32 {
         (self.timers() / u64::from(self.live())) as u32
     }
 
-    /// As many tasks as there are timers at a time, each of which gives up one after the other.
+    /// As many tasks as there are timers at a time; each gives up timers in turn.
     async fn futures<R: Runtime>(&self, runtime: &R, bench: &Bench) -> io::Result<()> {
         let (rounds, tally) = (self.rounds(), bench.tally);
         let tasks = (0..self.live()).map(|number| {

@@ -7,7 +7,7 @@ const EXECUTED: &str = "executors.jobs_executed";
 /// How many wait.
 const QUEUED: &str = "executors.jobs_queued";
 
-/// The counters of one executor.
+/// The counters of an executor.
 #[derive(Clone, Copy)]
 pub(crate) struct Meter {
     executor: &'static str,
@@ -26,7 +26,7 @@ impl Meter {
         Self { by_thread: true, ..self }
     }
 
-    /// A job that is counted once it has run.
+    /// A job to be counted once it has run.
     pub(crate) fn executed<F>(self, job: F) -> impl FnOnce() + Send + 'static
     where
         F: FnOnce() + Send + 'static,
@@ -37,7 +37,7 @@ impl Meter {
         }
     }
 
-    /// A job that is counted as waiting until it runs or is dropped, and once it has run.
+    /// A job to be counted as waiting until it runs or is dropped, and once it has run.
     pub(crate) fn queued<F>(self, job: F) -> impl FnOnce() + Send + 'static
     where
         F: FnOnce() + Send + 'static,
@@ -50,19 +50,19 @@ impl Meter {
         })
     }
 
-    /// Tells the recorder what is counted of jobs that have run.
+    /// Describes the counter of executed jobs to the recorder.
     pub(crate) fn describe_executed(self) {
         describe_counter!(EXECUTED, "How many jobs have run.");
     }
 
-    /// Tells the recorder what is counted.
+    /// Describes the counters to the recorder.
     pub(crate) fn describe(self) {
         self.describe_executed();
         describe_gauge!(QUEUED, "How many jobs wait.");
     }
 }
 
-/// Counts a job that has run, by its drop: one that panics has run too.
+/// Counts an executed job, by its drop: a panicking job has run too.
 struct Executed(Meter);
 
 impl Drop for Executed {
@@ -78,7 +78,7 @@ impl Drop for Executed {
     }
 }
 
-/// A job that waits, until it is dropped.
+/// A waiting job, until it is dropped.
 struct Queued(Meter);
 
 impl Drop for Queued {

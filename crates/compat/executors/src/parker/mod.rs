@@ -1,11 +1,11 @@
-//! Parks the threads of a scheduler, each under a number of its own, and wakes any of them.
+//! Parks the threads of a scheduler, each under a separate number, and wakes any of them.
 //!
-//! It is for schedulers of your own. The pools of this crate take a [`Parker`] for the number of threads that it allows, and their
+//! It is for your schedulers. The pools of this crate take a [`Parker`] for the number of threads it allows, and their
 //! threads sleep as those of every pool of brigade.
 //!
 //! A thread that finds nothing to do calls [`prepare_park`](Parker::prepare_park) and looks once more. Then it calls
 //! [`park`](Parker::park), or [`abort_park`](Parker::abort_park) if there is something now. A thread that adds something calls
-//! [`unpark_one`](Parker::unpark_one) afterwards. So no thread sleeps through what was added.
+//! [`unpark_one`](Parker::unpark_one) afterwards. So no thread sleeps through an addition.
 //!
 //! ```
 //! use executors::parker::{self, Parker};
@@ -84,14 +84,14 @@ pub enum ParkResult {
     Woken,
 }
 
-/// Parks threads. Its clones are the same parker.
+/// Parks threads. Clones are the same parker.
 ///
-/// A number that the parker does not allow is a panic. Each is used by one thread at a time.
+/// A number beyond the parker's limit is a panic. Each is used by a single thread at a time.
 pub trait Parker: Sync + Send + Clone {
     /// Returns how many threads it allows, with numbers from 0; `None` for any number.
     fn max_threads(&self) -> Option<usize>;
 
-    /// Makes the thread one that is awake, whatever it was before. For a thread that takes the number of one that has panicked.
+    /// Makes the thread awake, whatever it was before. For a thread that takes the number of a panicked thread.
     fn init(&self, thread_id: usize);
 
     /// Prepares the thread to sleep: from now on it can be woken.
@@ -103,8 +103,8 @@ pub trait Parker: Sync + Send + Clone {
     /// Takes [`prepare_park`](Self::prepare_park) back.
     fn abort_park(&self, thread_id: usize);
 
-    /// Blocks the thread, which is the calling one, until it is woken. Returns at once if it has been woken since it prepared to
-    /// sleep.
+    /// Blocks the calling thread, which must be this thread, until it is woken. Returns at once if it has been woken since it
+    /// prepared to sleep.
     fn park(&self, thread_id: usize) -> ParkResult;
 
     /// Wakes at least one of the threads that sleep or are prepared to, if there are any.
@@ -114,7 +114,7 @@ pub trait Parker: Sync + Send + Clone {
     fn unpark_all(&self);
 }
 
-/// What a parker does, without what its clones share.
+/// The behaviour of a parker, without the sharing of clones.
 pub trait ThreadData: Debug {
     /// See [`Parker::max_threads`].
     fn max_threads(&self) -> Option<usize>;
@@ -158,7 +158,7 @@ where
         Self { inner: Arc::new(data) }
     }
 
-    /// Returns the parker as one whose type does not tell how many threads it allows.
+    /// Returns the parker under a type that does not tell how many threads it allows.
     ///
     /// # Errors
     /// Returns it as it is if it has clones.

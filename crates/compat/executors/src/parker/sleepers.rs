@@ -1,7 +1,7 @@
-//! Which threads are about to sleep, and what they sleep on.
+//! Which threads are about to sleep, and the parkers they sleep on.
 //!
-//! Under one lock: a thread that prepares to sleep and one that wakes it see each other, whichever is first. A wake clears what the
-//! sleeper has prepared and leaves it a token, so a sleeper that is not prepared any more has been woken.
+//! Under a lock: a thread that prepares to sleep and its waker see each other, whichever is first. A wake clears the sleeper's
+//! preparation and leaves a token, so a sleeper that is not prepared any more has been woken.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use super::ParkResult;
 #[derive(Debug, Default)]
 pub(super) struct Sleepers(Mutex<BTreeMap<usize, Row>>);
 
-/// As many threads as one system call can wake.
+/// As many threads as a single system call can wake.
 #[derive(Debug, Default)]
 struct Row {
-    /// A bit for each that is about to sleep, or sleeps, and has not been woken.
+    /// A bit for each thread that is about to sleep, or sleeps, and has not been woken.
     prepared: u32,
     group: Arc<ParkerGroup>,
 }
 
-/// A thread's row, its number there, and its bit.
+/// A thread's row, the number there, and the bit.
 fn seat(thread: usize) -> (usize, u32, u32) {
     let seats = ParkerGroup::SEATS as usize;
     let seat = (thread % seats) as u32;
@@ -31,7 +31,7 @@ fn seat(thread: usize) -> (usize, u32, u32) {
 }
 
 impl Sleepers {
-    /// Forgets what the thread has prepared, and a wake.
+    /// Forgets the thread's preparation, and a wake.
     pub(super) fn init(&self, thread: usize) {
         let (row, seat, bit) = seat(thread);
         let mut rows = self.0.lock();
@@ -46,14 +46,14 @@ impl Sleepers {
         self.0.lock().entry(row).or_default().prepared |= bit;
     }
 
-    /// From now on it is not. If it has been woken, another thread is in its place: there may be more to do than this one found.
+    /// From now on it is not. If it has been woken, another thread is in its place: there may be more to do than this thread found.
     pub(super) fn abort(&self, thread: usize) {
         if self.take_wake(thread) {
             self.wake_one();
         }
     }
 
-    /// Takes back what the thread has prepared; returns whether it has been woken instead.
+    /// Takes back the thread's preparation; returns whether it has been woken instead.
     fn take_wake(&self, thread: usize) -> bool {
         let (row, seat, bit) = seat(thread);
         let mut rows = self.0.lock();

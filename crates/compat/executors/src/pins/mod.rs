@@ -1,4 +1,4 @@
-//! The cores that the threads of a pool are pinned to.
+//! The cores to which the threads of a pool are pinned.
 
 use brigade::{Builder, Cpus};
 use core_affinity::CoreId;
@@ -30,7 +30,8 @@ impl Pins {
         let Self(cores) = self;
         let allowed = core_affinity::get_core_ids().unwrap_or_default();
         let is_allowed = |core| allowed.contains(core);
-        // Brigade pins threads on Linux only, and to cores that the calling thread may run on. This one may be pinned itself.
+        // Brigade pins threads on Linux only, and to cores that the calling thread may run on. The calling thread may be pinned
+        // itself.
         let pins_itself =
             cfg!(target_os = "linux") && !cores.is_empty() && cores.iter().all(is_allowed);
         let builder = match pins_itself {

@@ -1,6 +1,6 @@
 //! Futures on an executor with threads.
 //!
-//! The handle of a future is a type of async-task, which makes it together with what polls the future: a job that is queued whenever
+//! The handle of a future is a type of async-task, which makes it together with the polling job, which is queued whenever
 //! the future has been woken.
 
 use std::future::Future;
@@ -26,7 +26,7 @@ impl<K: Send + Sync + 'static> Shared<K> {
         handle
     }
 
-    /// Queues a future that has been woken. After a shutdown too, unless the threads have ended: then it is dropped, and its handle is
+    /// Queues a woken future. After a shutdown too, unless the threads have ended: then it is dropped, and the handle is
     /// told.
     fn resume(&self, woken: Runnable) {
         let poll = self.meter.queued(move || _ = woken.run());

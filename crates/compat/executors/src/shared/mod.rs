@@ -1,4 +1,4 @@
-//! What the clones of an executor with threads share.
+//! The state shared by the clones of an executor with threads.
 
 #[cfg(any(feature = "cb-channel-exec", feature = "workstealing-exec"))]
 pub(crate) mod futures;
@@ -15,7 +15,7 @@ use crate::metered::Meter;
 
 /// Implements the traits of an executor whose field `shared` does all of it.
 ///
-/// Its generics are in brackets, then how long [`shutdown_borrowed`](crate::common::Executor::shutdown_borrowed) waits.
+/// The generics are in brackets, then how long [`shutdown_borrowed`](crate::common::Executor::shutdown_borrowed) waits.
 macro_rules! executor {
     ([$($generics:tt)*] $executor:ty, $(#[$waits:meta])* waits: $patience:expr) => {
         impl $($generics)* $crate::common::CanExecute for $executor {
@@ -61,17 +61,17 @@ pub(crate) use executor;
 #[cfg(any(feature = "cb-channel-exec", feature = "workstealing-exec"))]
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A pool, and what belongs to one kind of executor.
+/// A pool, and the data of a kind of executor.
 pub(crate) struct Shared<K = ()> {
     pool: Pool,
-    /// Whether it has been shut down. Brigade would still accept what its own jobs submit.
+    /// Whether it has been shut down. Brigade would still accept jobs submitted by the pool's jobs.
     closed: AtomicBool,
     meter: Meter,
-    /// What an executor of this kind keeps.
+    /// The data of an executor of this kind.
     _kept: K,
 }
 
-/// The configuration that all executors have: every thread from the start, and never more.
+/// The configuration common to all executors: every thread from the start, and never more.
 ///
 /// # Panics
 /// If there is to be none.
@@ -85,7 +85,7 @@ impl<K> Shared<K> {
     /// Starts the threads.
     ///
     /// # Panics
-    /// If one can't be started.
+    /// If a thread can't be started.
     #[track_caller]
     pub(crate) fn start(builder: Builder, meter: Meter, kept: K) -> Arc<Self> {
         match builder.build() {
@@ -122,10 +122,10 @@ impl<K> Shared<K> {
         }
     }
 
-    /// Shuts the executor down, and waits for its jobs, for at most so long.
+    /// Shuts the executor down, and waits for the jobs, for at most so long.
     ///
     /// # Errors
-    /// If it was shut down before, or its jobs have not ended by then.
+    /// If it was shut down before, or the jobs have not ended by then.
     pub(crate) fn shut_down(&self, patience: Option<Duration>) -> Result<(), String> {
         if !self.mark_closed() {
             return Err("the executor has been shut down before".into());
@@ -140,7 +140,7 @@ impl<K> Shared<K> {
         }
     }
 
-    /// Tells the recorder what is counted.
+    /// Describes the counters to the recorder.
     #[cfg(feature = "produce-metrics")]
     pub(crate) fn describe(&self) {
         self.meter.describe();

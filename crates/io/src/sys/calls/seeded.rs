@@ -1,4 +1,4 @@
-//! The system calls of Linux in a run that obeys a seed.
+//! The system calls of Linux in a seeded run.
 //!
 //! Files, epoll instances and their events are the kernel's. Waiting is not: it would block the thread of the system on which all
 //! threads of the run live. A thread polls instead, and then waits for a [change](changed) on the run's clock. Calls also fail, and
@@ -17,11 +17,11 @@ use rustix::io::Errno;
 
 use crate::event::Trigger;
 
-/// Of this many calls that block, a signal interrupts one.
+/// Of this many blocking calls, a signal interrupts one.
 const SIGNALS: u64 = 16;
-/// With [`Faults::Some`] one in this many polls reports a file that may not be ready, and one in this many changes fails.
+/// With [`Faults::Some`] 1 in this many polls reports a file that may not be ready, and 1 in this many changes fails.
 const FAULTS: u64 = 16;
-/// With [`Faults::Fatal`] one in this many polls fails, and all after it.
+/// With [`Faults::Fatal`] 1 in this many polls fails, and all after it.
 const FATAL: u64 = 64;
 
 /// The faults of a run's kernel, beside signals.
@@ -30,7 +30,7 @@ pub enum Faults {
     /// None.
     #[default]
     None,
-    /// Files are reported that are not ready; adding a file fails, and so does changing its interest.
+    /// Unready files are reported; adding a file fails, and so does changing an interest.
     Some,
     /// Beside these, waiting fails for good, after which a pool has no driver.
     Fatal,
@@ -50,7 +50,7 @@ struct Kernel {
     files: Vec<File>,
 }
 
-/// A file that an instance watches.
+/// A file watched by an instance.
 #[derive(Debug)]
 struct File {
     instance: RawFd,
@@ -64,7 +64,7 @@ pub fn begin(faults: Faults) {
     *KERNEL.lock() = Kernel { faults, ..Kernel::default() };
 }
 
-/// Has each thread that waits poll again. Must be called after each read, write and close of a file that a task may wait for.
+/// Has each waiting thread poll again. Must be called after each read, write and close of a file if tasks may wait for it.
 pub fn changed() {
     drop(KERNEL.lock());
     CHANGED.notify_all();
@@ -182,7 +182,7 @@ pub(super) fn delete(epoll: &OwnedFd, file: BorrowedFd<'_>) -> Result<(), Errno>
 }
 
 impl Kernel {
-    /// An event of a file that may not be ready, in the directions in which the instance is interested.
+    /// An event of a file that may not be ready, in the directions of the instance's interest.
     fn invent(&mut self, epoll: &OwnedFd, events: &[Event]) -> Result<Option<Event>, Errno> {
         let interest = |file: &File| file.flags & (EventFlags::IN | EventFlags::OUT);
         let instance = epoll.as_raw_fd();
