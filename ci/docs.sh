@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Before each commit that changes documentation: builds it; a broken link is an error, and so is a missing test that the list of faults or the
-# page of features names.
+# Before each commit that changes documentation: builds it; a broken link is an error, and so is a missing test that the list of faults,
+# that of guarantees or the page of features names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,25 +47,37 @@ awk '
     END { exit bad }
 ' "${documents[@]}"
 
-# docs/faults.txt: each line is a section, a fault, a test or a note, and each named test exists.
+# docs/faults.txt and docs/contract.md: below each fault and each guarantee stand its tests, one a line, and each of these exists. A fault may have a
+# note instead.
 failed=0
-if grep -nvE '^(#.*)?$|^\[.*\]$|^([0-9]+|-) .|^    ([a-z0-9_/]+\.rs::[a-z0-9_]+|ci/[a-z-]+\.sh)$|^    (\(|none: )' docs/faults.txt; then
-    echo "docs/faults.txt: neither a section nor a fault, a test or a note" >&2
+test='([a-z0-9_/]+\.rs::[a-z0-9_]+|ci/[a-z-]+\.sh)'
+awk -v test="^    ($test|\`$test\`)\$" '
+    function fail(where, what) { print where ": " what > "/dev/stderr"; bad = 1 }
+    function close_entry() { if (entry) fail(entry, "has no test"); entry = "" }
+    FNR == 1 { close_entry(); is_faults = FILENAME ~ /faults/ }
+    /^([0-9]+|-) ./ { close_entry(); entry = FILENAME ":" FNR ": `" $0 "`"; next }
+    $0 ~ test || (is_faults && /^    (\(|none: )/) { entry = ""; next }
+    /^ / || (is_faults && !/^(#.*|\[.*\])?$/) { fail(FILENAME ":" FNR, "neither a section nor a fault, a guarantee, a test or a note") }
+    END { close_entry(); exit bad }
+' docs/faults.txt docs/contract.md || failed=1
+while IFS= read -r named; do
+    file="${named%%::*}" name="${named##*::}"
+    if [[ $named == ci/* ]]; then
+        [[ -x $named ]] && continue
+    elif find crates lab tests -path "*/$file" -exec grep -qE "fn $name\(" {} \; -print | grep -q .; then
+        continue
+    fi
+    echo "$(grep -lF "$named" docs/faults.txt docs/contract.md | xargs) names $named, which is not there" >&2
+    failed=1
+done < <(grep -hE "^    \`?$test\`?$" docs/faults.txt docs/contract.md | tr -d ' `' | sort -u)
+
+# Each guarantee that a page or a comment cites by its number is in docs/contract.md.
+cited="$(git grep --untracked -howE 'P[0-9]+' -- '*.md' '*.rs' | sort -u)"
+missing="$(comm -23 <(echo "$cited") <(sed -nE 's/^## (P[0-9]+) .*/\1/p' docs/contract.md | sort))"
+if [[ -n $missing ]]; then
+    echo "docs/contract.md does not have these, which a page or a comment cites:" $missing >&2
     failed=1
 fi
-while IFS= read -r named; do
-    file="${named%%::*}" test="${named##*::}"
-    if ! find crates lab tests -path "*/$file" -exec grep -qE "fn $test\(" {} \; -print | grep -q .; then
-        echo "docs/faults.txt names $named, which is not there" >&2
-        failed=1
-    fi
-done < <(grep -oE '^    [a-z0-9_/]+\.rs::[a-z0-9_]+' docs/faults.txt | tr -d ' ' | sort -u)
-for script in $(grep -oE '^    ci/[a-z-]+\.sh$' docs/faults.txt | sort -u); do
-    if [[ ! -x "$script" ]]; then
-        echo "docs/faults.txt names $script, which is not there" >&2
-        failed=1
-    fi
-done
 if ((failed)); then exit 1; fi
 
 # The page of features names tests in the last column of its tables: what has three words or more in the code font. Each must be a

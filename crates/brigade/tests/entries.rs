@@ -233,3 +233,25 @@ fn futures_that_waited_at_once_leave_nothing_when_they_have_ended() {
     let grown = allocated().saturating_sub(before);
     assert!(grown < MOST, "{grown} bytes more after 100,000 futures");
 }
+
+/// Whatever its length, the queues keep a few blocks.
+#[test(120)]
+fn a_longer_burst_leaves_no_more_memory() {
+    let _alone = COUNTS.lock();
+    for (name, builder) in builders() {
+        let pool = builder.threads(1).build().unwrap();
+        let burst = |jobs: usize| {
+            let gate = Gate::closed();
+            pool.execute(gate.job());
+            (0..jobs).for_each(|_| pool.execute(|| ()));
+            pool.execute(move || (0..jobs).for_each(|_| brigade::execute(|| ())));
+            gate.open();
+            assert!(pool.wait_idle());
+        };
+        burst(10_000);
+        let before = allocated();
+        burst(100_000);
+        let grown = allocated().saturating_sub(before);
+        assert!(grown < MOST, "{grown} bytes more after a longer burst, {name}");
+    }
+}

@@ -20,7 +20,7 @@ use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::{AtomicU64, AtomicUsize};
 use brigade_task::Region;
 
-/// The depth of nested waits in which a worker runs parts; deeper waits sleep. Fault 40 of the catalogue
+/// The depth of nested waits in which a worker runs parts; deeper waits sleep. Fault 40 of `docs/faults.txt`
 /// needs a bound, and a balanced tree of a million forks is 20 deep. Few in a seeded run, so that its small programs reach them.
 pub(in crate::engine) const DEPTH: usize = if cfg!(brigade_seeded) { 2 } else { 64 };
 

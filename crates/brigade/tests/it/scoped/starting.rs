@@ -37,7 +37,7 @@ fn a_fork_is_begun_by_a_worker_that_is_parked_has_just_parked_or_becomes_idle(bu
     }
 }
 
-/// P5: the sibling makes no call that the pool, or the system, could notice.
+/// P5 of docs/contract.md: the sibling makes no call that the pool, or the system, could notice.
 #[test(for_both_queueings)]
 fn a_fork_is_begun_beside_a_sibling_that_computes(builder: Builder) {
     let pool = builder.threads(2).prestart(2).build().unwrap();
