@@ -179,7 +179,7 @@ tests() {
     mkdir -p "$(dirname "$log")"
     printf 'skipped: %s\n' "$(skipped "$target" | paste -sd ' ')"
     local code=0
-    cargo test --locked --no-fail-fast "${packages[@]}" "${@:2}" -- "${skip[@]}" 2>&1 | tee "$log" | grep -vE '^(test .* (ok|ignored)|running|$)' || code=$?
+    cargo test --locked --no-fail-fast "${packages[@]}" "${@:2}" -- "${skip[@]}" 2>&1 | tee "$log" | grep --line-buffered -vE '^(test .* (ok|ignored)|running|$)' || code=$?
     grep -E '^error' "$log" >/dev/null && code=1 || code=0
     awk -v target="$target" '/^test result:/ { passed += $4; failed += $6; ignored += $8; filtered += $12 }
         END { printf "%s: %d passed, %d failed, %d ignored, %d skipped\n", target, passed, failed, ignored, filtered }' "$log"
@@ -255,16 +255,18 @@ msrv() {
     once "rust-$oldest" set_up_oldest
     ci/release.sh msrv
 }
+libraries() {
+    use "$1"
+    published
+    tests "$1" --lib
+}
 quick() {
     local target
-    for target in windows macos freebsd; do check_all "$target"; done
-    wasm
-    msrv
-    for target in windows arm64; do
-        use "$target"
-        published
-        tests "$target" --lib
-    done
+    for target in windows macos freebsd; do part "check $target" check_all "$target"; done
+    part wasm wasm
+    part msrv msrv
+    for target in windows arm64; do part "libraries $target" libraries "$target"; done
+    ((${#failed[@]} == 0))
 }
 check() {
     local target
@@ -288,6 +290,18 @@ tables() {
     diff <(printf '%s\n' "$said") <(printf '%s\n' "$there") || { printf '%s does not name the tests (<) that depend on the system (>)\n' "$page" && return 1; }
 }
 
+# Runs a command and says what came of it, and when: `part NAME COMMAND…`. What failed is added to `failed`.
+part() {
+    local begun=$SECONDS code
+    # A shell of its own, as a target's variables are its own. Not in a condition, where a failure would not end it.
+    set +e
+    (set -e; failed=(); "${@:2}")
+    code=$?
+    set -e
+    printf '== %s: %s in %d s\n' "$1" "$( ((code)) && echo failed || echo passed)" $((SECONDS - begun))
+    if ((code)); then failed+=("$1"); fi
+}
+
 tables
 (($#)) || { sed -n '2,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 failed=()
@@ -296,13 +310,6 @@ for target; do
         windows | arm64 | i686 | armv5 | macos | freebsd | wasm | msrv | quick | newest | check) ;;
         *) printf 'ci/targets.sh: no target is named %s\n' "$target" >&2; exit 2 ;;
     esac
-    SECONDS=0
-    # A shell of its own, as a target's variables are its own. Not in a condition, where a failure would not end it.
-    set +e
-    (set -e; "$target")
-    code=$?
-    set -e
-    printf '== %s: %s in %d s\n' "$target" "$( ((code)) && echo failed || echo passed)" "$SECONDS"
-    if ((code)); then failed+=("$target"); fi
+    part "$target" "$target"
 done
 ((${#failed[@]} == 0))

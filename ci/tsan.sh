@@ -5,7 +5,7 @@
 # The compiler is that of `ci/targets.sh`, with a std that the sanitizer sees; the runtime is rustup's. It knows neither fences nor `membarrier`, so what these
 # order is reported: `ci/tsan.supp` names the rule for each. First a program with a race must be reported, and the same with a lock must not.
 #
-# Three tests do not run that count system calls or the bytes of a stack, to which it adds; one more where it takes away std's words of a stack's end.
+# Tests that count system calls or the bytes of a stack do not run, as it adds to both, nor does one that reads the message of std when a stack is used up.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
