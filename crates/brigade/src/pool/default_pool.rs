@@ -103,7 +103,9 @@ fn take_over() {
         let run =
             || SUBSTITUTE.get().get().into_iter().for_each(|left| left.core.run_all(wait_until));
         let started = NewThread::new("brigade-substitute".into(), None, run).start();
-        IS_SUBSTITUTED.fetch_or(started.is_err(), Ordering::Relaxed);
+        if started.is_err() {
+            IS_SUBSTITUTED.store(true, Ordering::Relaxed);
+        }
     }
 }
 
