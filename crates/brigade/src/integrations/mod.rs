@@ -4,7 +4,7 @@
 mod executor;
 #[cfg(feature = "metrics")]
 mod exporter;
-#[doc(hidden)]
+#[cfg(feature = "unstable-foreign")]
 pub mod foreign;
 #[cfg(feature = "futures")]
 mod futures;

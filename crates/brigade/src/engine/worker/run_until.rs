@@ -187,7 +187,7 @@ impl Worker {
 
     /// Whether a wait runs any job of the pool, whichever other threads there are.
     fn runs_anything(&self) -> bool {
-        self.processor.core.config.waits_run_anything && !self.is_deep()
+        self.processor.core.config.waits_run_anything() && !self.is_deep()
     }
 
     /// Lets other jobs run in a wait whose future yields: the worker's mail, or any job if no other thread is left to
@@ -323,6 +323,7 @@ impl Worker {
     }
 
     /// Runs a job from this worker's own queues inside the current job; `false` if there is none.
+    #[cfg(feature = "unstable-foreign")]
     pub(crate) fn run_own(&self) -> bool {
         let _inside = self.processor.run_inside_job();
         let origins = self.processor.me.origins.depth();

@@ -285,6 +285,7 @@ impl Builder {
     /// do, and not only descendants of the fork or scope. Default: no.
     ///
     /// An unrelated job on the same stack may then wait for a lock held across such a wait.
+    #[cfg(feature = "unstable-foreign")]
     #[doc(hidden)]
     pub fn waits_run_anything(mut self) -> Self {
         self.config.waits_run_anything = true;
