@@ -12,7 +12,6 @@ mod futures;
 mod hyper;
 #[cfg(feature = "orx-parallel")]
 mod orx;
-mod other_names;
 
 #[cfg(feature = "metrics")]
 pub use exporter::MetricsExporter;
