@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Before each commit: measures the size of the house against ci/budget.txt: no number may rise. With `--write`, lowers the numbers that have fallen. Types of one name
-# count as the largest of them.
+# Before each commit: measures the size of the house against ci/budget.txt: no number may rise; lines and words may by 1 %, so that a page may be mended.
+#   ci/budget.sh [--way] [--write]
+# With `--way` also what `ci/way.sh` counts, which takes a build. With `--write`, lowers the numbers that have fallen.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,18 +20,12 @@ count() {
 measure() {
     case $1 in
         lines) sources "$2" | code | wc -l ;;
-        fields)
-            sources crates/brigade/src | code | awk -v start="^(pub(\\([^)]*\\))? )?struct $2( |<)" '
-                $0 ~ start { inside = 1; fields = 0; next }
-                inside && /^    (pub(\([^)]*\))? )?[a-z_]+: / && ++fields > most { most = fields }
-                /^}/ { inside = 0 }
-                END { print most + 0 }' ;;
-        methods)
-            sources crates/brigade/src | code | awk -v start="^(unsafe )?impl(<.*>)? (.* for )?&?$2( |<)" '
-                $0 ~ start { inside = 1; next }
-                inside && /^    ([a-z][a-z():_ ]* )?fn / { methods++ }
-                /^}/ { inside = 0 }
-                END { print methods + 0 }' ;;
+        path)
+            # The most fields after `self`, on one line or several; a method is none.
+            sources "$2" | code | tr -d '\n ' | grep -oE 'self(\.[a-z_][a-z_0-9]*)+(\(|::<)?' | sed -E 's/\.[a-z_0-9]+(\(|::<)$//' |
+                awk -F . 'NF - 1 > most { most = NF - 1 } END { print most + 0 }' ;;
+        functions) ci/way.sh | wc -l ;;
+        files) ci/way.sh | cut -d ' ' -f 1 | sort -u | wc -l ;;
         constants)
             count crates/brigade/src/engine '^ *(pub(\([^)]*\))? )?const [A-Z_]+: [^=]*(Duration|[ui][0-9]+|usize|f[0-9]+|\[)[^=]* = [^<]*[0-9][^<]*$' ;;
         words)
@@ -40,24 +35,40 @@ measure() {
     esac
 }
 
+# Prints the most that passes.
+limit() {
+    case $1 in
+        lines | words) echo $(($2 + $2 / 100)) ;;
+        *) echo "$2" ;;
+    esac
+}
+
+way= write=
+for argument; do
+    case $argument in
+        --way) way=1 ;;
+        --write) write=1 ;;
+        *) sed -n 's/^#   /usage: /p' "$0" >&2 && exit 2 ;;
+    esac
+done
 failed=0
 table=$(mktemp)
 trap 'rm -f "$table"' EXIT
 while IFS= read -r line; do
     read -r what of most reason <<<"$line"
-    if [[ -n $line && $what != '#' ]]; then
+    if [[ -n $line && $what != '#' && ($what != @(functions|files) || -n $way) ]]; then
         now=$(measure "$what" "$of")
-        if ((now > most)); then
+        if ((now > $(limit "$what" "$most"))); then
             echo "$what of $of: $now, at most $most. Take something out, or name in ci/budget.txt what a user gets for the rise." >&2
             failed=1
         elif ((now < most)); then
-            [[ ${1:-} == --write ]] || echo "$what of $of: $now, below $most; \`ci/budget.sh --write\` lowers it"
+            [[ -n $write ]] || echo "$what of $of: $now, below $most; \`ci/budget.sh --write\` lowers it"
             line="$what $of $now${reason:+ $reason}"
         fi
     fi
     printf '%s\n' "$line" >>"$table"
 done <ci/budget.txt
-if [[ ${1:-} == --write ]]; then
+if [[ -n $write ]]; then
     cp "$table" ci/budget.txt
 fi
 exit "$failed"

@@ -323,6 +323,7 @@ pub use handle::{CancelHandle, Handle, JoinHandle, cancelled};
 pub use integrations::MetricsExporter;
 #[cfg(feature = "orx-parallel")]
 pub use integrations::OrxScope;
+#[cfg(feature = "unstable-foreign")]
 #[doc(hidden)]
 pub use integrations::foreign;
 pub use pool::{

@@ -24,6 +24,7 @@
 //! error   work
 //! cause   contain   spawnable
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 // `std` is named for `catch_unwind` and wakers; atomics and cells come from `brigade_sync`.
 
@@ -73,9 +74,12 @@ pub use job::Job;
 pub use join::JoinHandle;
 pub use region::Region;
 pub use scoped::{
-    Forks, HeldPanic, KeptTickets, Part, Scope, ScopeWith, ScopedJoinHandle, Scopes, Wait, install,
-    join, keep_tickets, return_tickets, scope, scope_with,
+    Forks, HeldPanic, KeptTickets, Part, Scope, ScopedJoinHandle, Scopes, Wait, install, join,
+    keep_tickets, return_tickets, scope,
 };
+#[cfg(feature = "unstable-foreign")]
+#[doc(hidden)]
+pub use scoped::{ScopeWith, scope_with};
 pub use spawnable::Spawnable;
 pub use work::Work;
 

@@ -3,9 +3,13 @@
 #[cfg(doctest)]
 mod borrows;
 mod parallel;
+#[cfg(feature = "unstable-foreign")]
+mod scope_with;
 mod scoped;
 
 pub use parallel::{ParItems, map_reduce, par_chunks, par_chunks_mut, par_for};
+#[cfg(feature = "unstable-foreign")]
+pub use scope_with::in_place_scope_with;
 #[cfg(feature = "orx-parallel")]
 pub(crate) use scoped::accepted;
-pub use scoped::{Scope, ScopedJoinHandle, in_place_scope, in_place_scope_with, join, scope};
+pub use scoped::{Scope, ScopedJoinHandle, in_place_scope, join, scope};

@@ -2,15 +2,12 @@
 
 use core::future::Future;
 use core::pin::Pin;
-use std::panic::{self, Location};
+use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_observe::Call;
 use brigade_sync::Visit;
-use brigade_task::{
-    Forks, HeldPanic, Job, Outcome, Part, ScopeWith, Scopes, Wait, Work, drop_contained,
-    keep_tickets,
-};
+use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, drop_contained, keep_tickets};
 
 use crate::engine::{
     CURRENT, Core, Key, LateGroup, Worker, enter_outside, enter_pool, owned, reach, runs_in_place,
@@ -367,19 +364,6 @@ fn own_pool() -> Option<Handle> {
     CURRENT.with(|worker| worker.map(|worker| Handle { key: worker.processor.core.work.key }))
 }
 
-/// Like [`Handle::in_place_scope`], with a value for the jobs; see [`ScopeWith`].
-///
-/// # Errors
-/// As for [`Handle::in_place_scope`].
-#[track_caller]
-pub fn in_place_scope_with<'scope, X, F, R>(pool: Handle, value: X, body: F) -> Result<R, Reason>
-where
-    X: Sync + 'scope,
-    F: FnOnce(&ScopeWith<'scope, X>) -> R,
-{
-    in_place(pool, |pool: &ScopePool| brigade_task::scope_with(pool, value, body))
-}
-
 /// A closure whose drop is contained if it is not called.
 struct Uncalled<F>(Option<F>);
 
@@ -398,7 +382,7 @@ impl<F> Drop for Uncalled<F> {
 
 /// The body of a scope. Unlike a closure, one that is called in two places can be inlined in both: the frames of a recursion of scopes are
 /// as few and as short as can be.
-trait OpenScope<R> {
+pub(super) trait OpenScope<R> {
     fn open(self, pool: &ScopePool) -> R;
 }
 
@@ -414,16 +398,10 @@ where
     }
 }
 
-impl<R, F: FnOnce(&ScopePool) -> R> OpenScope<R> for F {
-    fn open(self, pool: &ScopePool) -> R {
-        self(pool)
-    }
-}
-
 /// Opens a scope of a pool on this thread.
 #[inline(always)]
 #[track_caller]
-fn in_place<R>(pool: Handle, scope: impl OpenScope<R>) -> Result<R, Reason> {
+pub(super) fn in_place<R>(pool: Handle, scope: impl OpenScope<R>) -> Result<R, Reason> {
     match &ScopePool::of_worker(Some(pool.key)) {
         Some(pool) => Ok(open(pool, scope)),
         None => in_place_outside(pool.key, scope, Location::caller()),
@@ -459,22 +437,8 @@ fn in_place_outside<R>(
     })
 }
 
-/// A worker's share of a broadcast of a scope.
-struct Share(Part);
-
-impl Work for Share {
-    type Output = ();
-
-    fn run(self) {
-        // The job is counted once, by this share. The scope holds the panic.
-        if self.0.into_job().run() == Outcome::Panicked {
-            panic::resume_unwind(Box::new(HeldPanic));
-        }
-    }
-}
-
 /// The pool of a scope.
-struct ScopePool {
+pub(super) struct ScopePool {
     core: Arc<Core>,
     /// The worker that opened the scope, and the deque's position at that time.
     opened: Option<(usize, u64)>,
@@ -505,7 +469,7 @@ impl ScopePool {
         })
     }
 
-    fn key(&self) -> Key {
+    pub(super) fn key(&self) -> Key {
         self.core.work.key
     }
 
@@ -539,7 +503,7 @@ impl ScopePool {
     }
 
     /// The pool. `None` in a forked child: its locks may be held forever there, and its threads do not exist.
-    fn here(&self) -> Option<&Core> {
+    pub(super) fn here(&self) -> Option<&Core> {
         self.key().is_here().then_some(&*self.core)
     }
 }
@@ -592,12 +556,9 @@ impl Scopes for ScopePool {
         }
     }
 
+    #[cfg(feature = "unstable-foreign")]
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
-        reach(self.key(), |at| {
-            let Some(core) = self.here() else { return };
-            // A rejected share is dropped, and so cancelled; a dropped handle detaches its share.
-            drop(core.broadcast(at.worker().is_some(), || Job::with_handle(Share(make()))));
-        });
+        super::scope_with::broadcast(self, make);
     }
 
     fn wait(&self, wait: Wait<'_>) {

@@ -258,6 +258,13 @@ impl<T> JoinHandle<T> {
         self.inner.as_ref().is_some_and(|inner| cancel(inner, self.key))
     }
 
+    // Of tokio's name rustc alone says nothing.
+    #[doc(hidden)]
+    #[deprecated(note = "here this is `cancel`")]
+    pub fn abort(&self) -> bool {
+        self.cancel()
+    }
+
     /// Cancels the job when the handle is dropped, or asks it to stop if it has started by then. A
     /// [`join`](Self::join) that fails does neither.
     ///

@@ -162,6 +162,7 @@ impl Handle {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[must_use]
+    #[doc(alias = "num_threads")]
     pub fn size(&self) -> RangeInclusive<usize> {
         let size = self.core().map(|core| core.work.idle.roster().counts.size);
         size.map_or(0..=0, |size| size.core..=size.max)
@@ -260,6 +261,7 @@ impl Handle {
     /// assert_eq!(RAN.load(Ordering::Relaxed), 2, "the child too");
     /// ```
     #[doc(alias = "join")]
+    #[doc(alias = "wait")]
     #[doc(alias = "await_complete")]
     pub fn wait_idle(&self) -> bool {
         self.wait_until_idle(None)

@@ -17,7 +17,7 @@ pub struct Here<'a>(&'a Worker);
 /// anything](crate::Builder::waits_run_anything).
 #[inline(always)]
 pub fn here<R>(call: impl FnOnce(Option<Here<'_>>) -> R) -> R {
-    let runs_anything = |worker: &&Worker| worker.processor.core.config.waits_run_anything;
+    let runs_anything = |worker: &&Worker| worker.processor.core.config.waits_run_anything();
     CURRENT.with(|worker| call(worker.filter(runs_anything).map(Here)))
 }
 

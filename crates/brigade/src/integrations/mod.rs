@@ -4,7 +4,7 @@
 mod executor;
 #[cfg(feature = "metrics")]
 mod exporter;
-#[doc(hidden)]
+#[cfg(feature = "unstable-foreign")]
 pub mod foreign;
 #[cfg(feature = "futures")]
 mod futures;
@@ -12,7 +12,6 @@ mod futures;
 mod hyper;
 #[cfg(feature = "orx-parallel")]
 mod orx;
-mod other_names;
 
 #[cfg(feature = "metrics")]
 pub use exporter::MetricsExporter;

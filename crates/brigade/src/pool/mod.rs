@@ -211,6 +211,18 @@ impl Pool {
         let handle = submission::submit(job, |job| accept_owned(&self.core, job));
         JoinHandle::new(expect_accepted(handle), key)
     }
+
+    // Of tokio's name rustc alone says nothing.
+    #[doc(hidden)]
+    #[deprecated(note = "here this is `submit`")]
+    #[track_caller]
+    pub fn spawn_blocking<F, T>(&self, job: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.submit(job)
+    }
 }
 
 impl Deref for Pool {

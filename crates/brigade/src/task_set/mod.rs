@@ -577,6 +577,7 @@ impl<T> TaskSet<T> {
     /// assert_eq!(set.outcomes().sum::<Result<u32, _>>()?, 14);
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
+    #[doc(alias = "join_all")]
     pub fn outcomes(&mut self) -> impl Iterator<Item = Result<T, JoinError>> {
         core::iter::from_fn(|| self.join_next())
     }
@@ -633,6 +634,7 @@ impl<T> TaskSet<T> {
     /// assert_eq!(outcomes, [None, Some("stopped")]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(alias = "abort_all")]
     pub fn cancel_all(&mut self) {
         self.cancel_all_by(|handle, key| _ = cancel(handle, key));
     }

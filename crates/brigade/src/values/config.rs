@@ -372,6 +372,7 @@ pub(crate) struct Config {
     pub(crate) when_full: WhenFull,
     pub(crate) idle: Idle,
     /// Whether a worker that waits for a fork or a scope runs any job meanwhile.
+    #[cfg(feature = "unstable-foreign")]
     pub(crate) waits_run_anything: bool,
     pub(crate) placement: Placement,
     pub(crate) pins: Pins,
@@ -427,6 +428,18 @@ impl Config {
     pub(crate) fn size_of(&self, threads: Threads) -> Size {
         let Threads { core, max } = threads;
         Size { core, max, spare: self.spare.unwrap_or(max).min(MAX_THREADS) }
+    }
+
+    /// Whether a worker that waits for a fork or a scope runs any job meanwhile.
+    pub(crate) fn waits_run_anything(&self) -> bool {
+        #[cfg(feature = "unstable-foreign")]
+        {
+            self.waits_run_anything
+        }
+        #[cfg(not(feature = "unstable-foreign"))]
+        {
+            false
+        }
     }
 
     /// Whether the pool ever places woken workers. A worker that never sleeps has a CPU.

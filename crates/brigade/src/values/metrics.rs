@@ -168,6 +168,7 @@ pub struct Metrics {
     /// not count.
     pub rejected: u64,
     /// Jobs in the queues.
+    #[doc(alias = "queued_count")]
     pub queued: u64,
     /// The queued jobs of the class [`High`](crate::Priority::High).
     pub queued_high: u64,
@@ -184,6 +185,7 @@ pub struct Metrics {
     ///
     /// While futures are pending, a thread that has just ended or taken a job may count for a moment longer, or not
     /// yet.
+    #[doc(alias = "active_count")]
     pub busy_threads: usize,
     /// Whether the pool has been closed, shut down or dropped, is about to be, or belongs to the parent of a fork.
     pub is_closed: bool,

@@ -264,10 +264,6 @@ impl Scopes for Pool {
         None
     }
 
-    fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
-        self.execute(make());
-    }
-
     fn wait(&self, wait: Wait<'_>) {
         // The waiting thread runs what is left, and sleeps if there is nothing.
         match self.steal() {

@@ -10,6 +10,7 @@ mod loom_tests;
 mod parcel;
 mod part;
 mod scope;
+#[cfg(feature = "unstable-foreign")]
 mod scope_with;
 #[cfg(all(test, not(brigade_loom)))]
 mod tests;
@@ -20,6 +21,7 @@ pub use fork::{Forks, Wait, install, join};
 pub use parcel::ScopedJoinHandle;
 pub use part::Part;
 pub use scope::{HeldPanic, Scope, Scopes, scope};
+#[cfg(feature = "unstable-foreign")]
 pub use scope_with::{ScopeWith, scope_with};
 pub use tickets::{KeptTickets, keep_tickets, return_tickets};
 

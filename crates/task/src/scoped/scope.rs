@@ -56,7 +56,11 @@ pub trait Scopes: Sync {
     ///
     /// A worker may wait for such a job only if every wait on its pool also runs the jobs bound to the waiting
     /// worker, even unawaited jobs: two jobs may wait for each other's worker.
-    fn broadcast(&self, make: &mut dyn FnMut() -> Part);
+    ///
+    /// By default there is no worker.
+    #[cfg(feature = "unstable-foreign")]
+    #[doc(hidden)]
+    fn broadcast(&self, _: &mut dyn FnMut() -> Part) {}
 
     /// Waits until the wait may be over, and may run jobs of the wait's region in the meantime.
     fn wait(&self, wait: Wait<'_>);

@@ -224,6 +224,7 @@ impl Processor {
     }
 
     /// Whether jobs are queued on this worker's own queues.
+    #[cfg(feature = "unstable-foreign")]
     pub(crate) fn has_queued(&self) -> bool {
         self.local.len() > 0 || !self.me.forks.is_empty()
     }

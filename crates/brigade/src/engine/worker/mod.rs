@@ -2,12 +2,13 @@
 //! main loop, the turn, and blocking calls.
 //!
 //! Further methods of [`Worker`] find the next job (`search`, `stalled`), run it with its class or parts (`class`,
-//! `forks`), and sleep (`park`). They also wait inside a job (`run_until`), or poll timers and I/O (`poll`). The owner of
+//! `forks`), and sleep (`park`). They also wait inside a job (`run_until`) or anywhere (`outside`), or poll timers and I/O (`poll`). The owner of
 //! a pool without threads acts as the worker (`driven`), or a thread that waits does (`threadless`).
 
 mod class;
 mod driven;
 mod forks;
+mod outside;
 mod park;
 mod poll;
 mod run_until;
@@ -40,7 +41,8 @@ use crate::values::{Hook, Priority, Role, WorkerInfo};
 use class::Row;
 pub(crate) use driven::{Driven, owned, wait_as};
 pub(crate) use forks::wait_outside;
-pub(crate) use run_until::{Awaited, sleep_outside, wait, wait_until};
+pub(crate) use outside::{sleep_outside, wait, wait_until};
+pub(crate) use run_until::Awaited;
 use search::Route;
 pub(crate) use threadless::{catch_up, note_use, share};
 

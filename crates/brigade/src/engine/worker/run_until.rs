@@ -10,8 +10,7 @@ use brigade_sync::{Defer, time};
 use brigade_task::{Job, return_tickets};
 
 use super::class::Row;
-use super::threadless::Serving;
-use super::{Worker, runs_in_place, wait_as};
+use super::{Worker, runs_in_place};
 use crate::engine::core::Core;
 use crate::engine::core::enter::enter_job;
 use crate::engine::ends::off_pool::{is_off_pool, with_pieces};
@@ -20,7 +19,7 @@ use crate::engine::key::Key;
 use crate::engine::probe::Event;
 use crate::engine::processor::{Group, Processor};
 use crate::engine::sleep::backoff::Backoff;
-use crate::engine::sleep::events::blocked::{Ask, BlockedThread, Elsewhere, ThisThread};
+use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere, ThisThread};
 
 /// A wait of a job on a worker: how it ends, and which parts may run meanwhile.
 pub(crate) trait Awaited {
@@ -67,18 +66,9 @@ pub(crate) trait Awaited {
     }
 }
 
-/// Waits for the end of `awaited`: on a worker inside its job, elsewhere asleep. The owner of the pool `key` waits as its
-/// worker.
-pub(crate) fn wait(key: Option<Key>, awaited: &mut impl Awaited) {
-    wait_as(key, |worker| match worker {
-        Some(worker) => worker.run_until(awaited),
-        None => sleep_outside(key, awaited),
-    });
-}
-
 /// Calls a closure that waits only for jobs of the pool `key`: work off this pool on the thread's stack waits meanwhile. A destructor
 /// that waits on the thread that ends the pool would keep that from cancelling the awaited future: so it is cancelled here.
-fn waits_for<R>(key: Option<Key>, wait: impl FnOnce() -> R) -> R {
+pub(super) fn waits_for<R>(key: Option<Key>, wait: impl FnOnce() -> R) -> R {
     let Some(key) = key.filter(|key| key.is_here()) else { return wait() };
     with_pieces(key, |pieces| match is_off_pool(key).then(|| Core::find(key)).flatten() {
         Some(core) => {
@@ -87,56 +77,6 @@ fn waits_for<R>(key: Option<Key>, wait: impl FnOnce() -> R) -> R {
         }
         None => wait(),
     })
-}
-
-/// Waits on a thread that runs only jobs of pools without threads meanwhile: of the pool `key`, or of those that it has used. A worker of
-/// another pool also waits as a worker.
-pub(crate) fn sleep_outside(key: Option<Key>, awaited: &mut impl Awaited) {
-    let (of_wait, mut own) = (awaited.thread().cloned(), None);
-    let thread = of_wait
-        .unwrap_or_else(|| Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)));
-    let serving = Serving::begin(key, &thread);
-    while awaited.register(&thread) && !awaited.deadline().is_some_and(has_passed) {
-        if serving.run(awaited) || serving.wait_as_worker(awaited) {
-            continue;
-        }
-        let park = || thread.park(awaited.deadline().map(time::until));
-        let has_token = waits_for(awaited.pool(), park);
-        awaited.slept(has_token);
-    }
-}
-
-/// Waits until `ask` returns `true`, which this returns, or until the deadline. The jobs that end the wait may be of the
-/// pool `key`.
-pub(crate) fn wait_until(key: Option<Key>, deadline: Option<Instant>, ask: Ask<'_>) -> bool {
-    let mut condition = Condition { key, deadline, ask };
-    wait(key, &mut condition);
-    condition.is_over()
-}
-
-/// A wait with a deadline that runs no part.
-struct Condition<'a> {
-    key: Option<Key>,
-    deadline: Option<Instant>,
-    ask: Ask<'a>,
-}
-
-impl Awaited for Condition<'_> {
-    fn is_over(&mut self) -> bool {
-        (self.ask)(None)
-    }
-
-    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
-        !(self.ask)(Some(thread))
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        self.deadline
-    }
-
-    fn pool(&self) -> Option<Key> {
-        self.key
-    }
 }
 
 /// Wakes a worker parked inside a job.
@@ -187,7 +127,7 @@ impl Worker {
 
     /// Whether a wait runs any job of the pool, whichever other threads there are.
     fn runs_anything(&self) -> bool {
-        self.processor.core.config.waits_run_anything && !self.is_deep()
+        self.processor.core.config.waits_run_anything() && !self.is_deep()
     }
 
     /// Lets other jobs run in a wait whose future yields: the worker's mail, or any job if no other thread is left to
@@ -329,6 +269,7 @@ impl Worker {
     }
 
     /// Runs a job from this worker's own queues inside the current job; `false` if there is none.
+    #[cfg(feature = "unstable-foreign")]
     pub(crate) fn run_own(&self) -> bool {
         let _inside = self.processor.run_inside_job();
         let origins = self.processor.me.origins.depth();

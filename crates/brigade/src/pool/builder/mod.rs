@@ -241,6 +241,13 @@ impl Builder {
         self
     }
 
+    // Rustc alone suggests `queueing`.
+    #[doc(hidden)]
+    #[deprecated(note = "here this is `capacity`")]
+    pub fn queue_size(self, jobs: usize) -> Self {
+        self.capacity(jobs)
+    }
+
     /// Sets what happens to a job that finds no room. Default: [`WhenFull::Block`], which makes the submitting
     /// thread wait. Has no effect without a [`capacity`](Self::capacity).
     ///
@@ -285,6 +292,7 @@ impl Builder {
     /// do, and not only descendants of the fork or scope. Default: no.
     ///
     /// An unrelated job on the same stack may then wait for a lock held across such a wait.
+    #[cfg(feature = "unstable-foreign")]
     #[doc(hidden)]
     pub fn waits_run_anything(mut self) -> Self {
         self.config.waits_run_anything = true;
@@ -318,6 +326,13 @@ impl Builder {
         self.config.hooks.name = Some(name);
         self.prefix = prefix;
         self
+    }
+
+    // Rustc alone suggests `threads`.
+    #[doc(hidden)]
+    #[deprecated(note = "here this is `name`")]
+    pub fn thread_name(self, name: &'static str) -> Self {
+        self.name(name)
     }
 
     /// Sets the stack size of each thread, in bytes. Default: the standard library's (2 MiB, or `RUST_MIN_STACK`).
