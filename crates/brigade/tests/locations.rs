@@ -56,7 +56,7 @@ fn listen() {
 }
 
 #[test]
-fn a_panic_comes_from_the_line_that_calls() {
+fn a_panic_names_the_callers_line() {
     listen();
     let pool = Pool::new(1);
     pool.close();
