@@ -20,8 +20,8 @@ export RUSTFLAGS='--cfg brigade_delays'
 # Tests that delays make meaningless, each group with its reason. No other test is left out.
 without=(
     # They count system calls, and a delay is one.
-    a_burst_is_one_system_call_for_each_group_that_sleeps_and_none_for_others
-    a_receiver_makes_one_system_call_if_it_sleeps_and_none_otherwise
+    a_burst_is_one_call_per_sleeping_group
+    a_receiver_makes_a_system_call_only_to_sleep
     a_hop_of_a_pipe_is_three_system_calls
     a_hop_of_a_socket_is_three_system_calls_and_four_if_it_fills_the_buffer
     a_hop_of_a_unix_socket_is_four_system_calls

@@ -75,7 +75,7 @@ fn each_value_has_one_receiver() {
 }
 
 #[test]
-fn a_hundred_receivers_are_reached_by_one_burst() {
+fn one_burst_reaches_a_hundred_receivers() {
     let mut sender = Sender::new();
     let crew = Crew::start(&mut sender, 100);
     for _ in 0..5 {
