@@ -22,11 +22,11 @@ without=(
     # They count system calls, and a delay is one.
     a_burst_is_one_call_per_sleeping_group
     a_receiver_makes_a_system_call_only_to_sleep
-    a_hop_of_a_pipe_is_three_system_calls
-    a_hop_of_a_socket_is_three_system_calls_and_four_if_it_fills_the_buffer
-    a_hop_of_a_unix_socket_is_four_system_calls
-    reads_that_fill_a_large_buffer_do_not_wait_for_each_other
-    what_is_ready_and_what_nobody_waits_for_cost_nothing_beside
+    a_pipe_hop_is_three_system_calls
+    a_socket_hop_is_three_or_four_system_calls
+    a_unix_socket_hop_is_four_system_calls
+    large_reads_do_not_wait_for_each_other
+    ready_and_unawaited_sources_cost_nothing
     # They count allocations or memory. The first one's counts depend on which thread parks, the second queues two million
     # jobs, which takes minutes.
     submit_and_join_cost_one_allocation_and_two_in_a_bounded_pool
