@@ -29,10 +29,10 @@ without=(
     ready_and_unawaited_sources_cost_nothing
     # They count allocations or memory. The first one's counts depend on which thread parks, the second queues two million
     # jobs, which takes minutes.
-    submit_and_join_cost_one_allocation_and_two_in_a_bounded_pool
-    a_backlog_costs_forty_bytes_a_job_at_most_and_later_ones_no_more
+    submit_and_join_allocate_once_or_twice
+    a_backlog_costs_40_bytes_a_job_once
     # They judge wall-clock time.
-    a_timer_beside_a_long_job_is_on_time_set_by_it_or_before
+    a_timer_beside_a_long_job_is_on_time
 )
 skips=()
 for name in "${without[@]}"; do

@@ -7,7 +7,7 @@ use brigade_testkit::{eventually, test};
 
 #[test]
 #[expect(deprecated)]
-fn calls_by_the_names_of_other_crates_do_the_same() {
+fn the_names_of_other_crates_do_the_same() {
     let named = Pool::builder().num_threads(4).worker_threads(2).thread_name("cook").queue_size(9);
     let pool = named.build().unwrap();
     assert_eq!(pool.num_threads(), 2);
