@@ -56,7 +56,7 @@ fn is_data<T: ThreadData + Debug + Send + Sync + 'static>() {
 }
 
 #[test]
-fn every_item_of_the_documentation_is_there_with_its_type() {
+fn every_documented_item_has_its_type() {
     is_executor::<RunNowExecutor>();
     is_executor::<ThreadPoolExecutor>();
     runs_futures::<channel::ThreadPool>();

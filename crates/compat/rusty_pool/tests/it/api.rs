@@ -14,7 +14,7 @@ fn is_builder<T: Default + Send + Sync>() {}
 fn is_sent<T: Send + ?Sized>() {}
 
 #[test]
-fn every_item_of_the_documentation_is_there_with_its_type() {
+fn every_documented_item_has_its_type() {
     is_pool::<ThreadPool>();
     is_builder::<Builder>();
     is_sent::<JoinHandle<u32>>();

@@ -11,7 +11,7 @@ fn is_builder<T: Clone + Default>() {}
 
 #[test]
 #[expect(deprecated, reason = "they are part of the interface")]
-fn every_item_of_the_documentation_is_there_with_its_type() {
+fn every_documented_item_has_its_type() {
     is_shared::<Builder>();
     is_pool::<ThreadPool>();
     is_builder::<Builder>();
