@@ -34,7 +34,7 @@ fn every_documented_item_has_its_type() {
 }
 
 #[test]
-fn clones_are_the_same_pool_and_others_are_not() {
+fn only_clones_are_the_same_pool() {
     let (one, other) = (ThreadPool::new(1), ThreadPool::new(1));
     assert_eq!(one, one.clone());
     assert_ne!(one, other);

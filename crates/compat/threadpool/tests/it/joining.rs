@@ -89,7 +89,7 @@ fn join_waits_for_work_submitted_meanwhile() {
 }
 
 #[test]
-fn a_job_that_joins_its_own_pool_panics_instead_of_waiting_forever() {
+fn a_job_joining_its_own_pool_panics() {
     let pool = ThreadPool::new(2);
     let (inner, (told, tells)) = (pool.clone(), mpsc::channel());
     pool.execute(move || {
