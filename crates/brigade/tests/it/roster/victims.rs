@@ -53,7 +53,7 @@ fn the_nearest_peer_is_tried_first(near: usize) {
 
 /// A worker beyond the table is tried, and tries.
 #[test(table in [vec![vec![0, 1], vec![1, 0]], Vec::new()])]
-fn a_worker_that_no_table_names_steals_and_is_stolen_from(table: Vec<Vec<u32>>) {
+fn a_worker_outside_the_table_steals_too(table: Vec<Vec<u32>>) {
     let pool = Pool::builder().threads(3).victims(Victims::ByTable(table)).build().unwrap();
     for _ in 0..20 {
         first_victim(&pool);
