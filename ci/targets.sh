@@ -6,7 +6,7 @@
 #   i686            the same of 32 bits, which the CPU runs itself, by the oldest Rust
 #   armv5           32 bits without 64-bit atomics, under qemu: the tests beside the sources, with `portable-atomic`; without it the build says so
 #   macos, freebsd  `cargo check` of all crates and drop-in packages with all features
-#   wasm            the same without `io`; with it the build says so
+#   wasm            the same without `io`; with it the build says so; and a program by node
 #   msrv            `ci/release.sh msrv`, with the oldest Rust
 #   quick           `cargo check` for all of these, and the tests beside the sources under Wine and qemu
 #   newest          only the set-up of the compiler that has the source of std, for `ci/tsan.sh`
@@ -88,6 +88,8 @@ std() {
     local usr=$home/rust-newest/usr work=$home/std object
     local lib=$usr/lib/rustlib/$2/lib
     mkdir -p "$work/src" "$lib"
+    # What an earlier set-up has left is not of the same build.
+    rm -f "$lib"/*.r{lib,meta}
     echo '#![no_std]' > "$work/src/lib.rs"
     printf '[package]\nname = "nothing"\nedition = "2021"\n[workspace]\n' > "$work/Cargo.toml"
     # The flags of the caller are for the project.
@@ -137,7 +139,7 @@ use() {
         once "rust-$oldest" set_up_oldest
         rust=$home/rust-$oldest
     else
-        if [[ $1 == windows || $1 == armv5 ]]; then how=build; fi
+        if [[ $1 == windows || $1 == armv5 || $1 == wasm32-unknown-unknown ]]; then how=build; fi
         newest
         once "$how-$triple" std "$how" "$triple"
         rust=$home/rust-newest
@@ -148,13 +150,19 @@ use() {
     export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 RUST_BACKTRACE=0 PATH="$PATH:$system/usr/bin"
     export WINEPREFIX=$home/wine WINEDEBUG=-all
     unset RUSTC_WORKSPACE_WRAPPER
+    # For `ci/emulate.sh`, and for a test that starts its program again.
+    case $1 in
+        arm64) export BRIGADE_RUNNER="qemu-aarch64-static -L $system/usr/aarch64-linux-gnu" ;;
+        armv5) export BRIGADE_RUNNER="qemu-arm-static -L $system/usr/arm-linux-gnueabi" ;;
+        *) unset BRIGADE_RUNNER ;;
+    esac
     # The watchdog of a test speaks first.
     export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=x86_64-w64-mingw32-gcc-posix \
         CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER="$limit $system/usr/lib/wine/wine64" \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$limit qemu-aarch64-static -L $system/usr/aarch64-linux-gnu" \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$PWD/ci/emulate.sh" \
         CARGO_TARGET_ARMV5TE_UNKNOWN_LINUX_GNUEABI_LINKER=arm-linux-gnueabi-gcc \
-        CARGO_TARGET_ARMV5TE_UNKNOWN_LINUX_GNUEABI_RUNNER="$limit qemu-arm-static -L $system/usr/arm-linux-gnueabi" \
+        CARGO_TARGET_ARMV5TE_UNKNOWN_LINUX_GNUEABI_RUNNER="$PWD/ci/emulate.sh" \
         CARGO_TARGET_I686_UNKNOWN_LINUX_GNU_RUNNER="$limit" \
         CARGO_TARGET_I686_UNKNOWN_LINUX_GNU_RUSTFLAGS="-Clink-arg=-B$system/usr/lib32 -Clink-arg=-B$system/usr/lib/gcc/x86_64-linux-gnu/12/32 \
 -Lnative=$system/usr/lib/gcc/x86_64-linux-gnu/12/32 -Lnative=$system/usr/lib32 -Clink-arg=-Wl,--dynamic-linker=$system/lib32/ld-linux.so.2,-rpath,$run32"
@@ -179,10 +187,10 @@ tests() {
     mkdir -p "$(dirname "$log")"
     printf 'skipped: %s\n' "$(skipped "$target" | paste -sd ' ')"
     local code=0
-    cargo test --locked --no-fail-fast "${packages[@]}" "${@:2}" -- "${skip[@]}" 2>&1 | tee "$log" | grep -vE '^(test .* (ok|ignored)|running|$)' || code=$?
+    cargo test --locked --no-fail-fast "${packages[@]}" "${@:2}" -- "${skip[@]}" 2>&1 | tee "$log" | grep --line-buffered -vE '^(test .* (ok|ignored)|running|$)' || code=$?
     grep -E '^error' "$log" >/dev/null && code=1 || code=0
-    awk -v target="$target" '/^test result:/ { passed += $4; failed += $6; ignored += $8; filtered += $12 }
-        END { printf "%s: %d passed, %d failed, %d ignored, %d skipped\n", target, passed, failed, ignored, filtered }' "$log"
+    awk -v target="$target" '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
+        END { printf "%s: %d passed, %d failed, %d ignored\n", target, passed, failed, ignored }' "$log"
     grep -E '^(test .*FAILED|watchdog: )' "$log" | sort -u || true
     return "$code"
 }
@@ -249,22 +257,75 @@ wasm() {
         cargo check --quiet --locked "${packages[@]}"
         says 'needs Unix or Windows' -p brigade --features io
     done
+    run_wasm
+}
+
+# Runs a program without threads, clock and system, if node and the linker of a toolchain of rustup are there.
+run_wasm() {
+    local lld=("${RUSTUP_HOME:-$HOME/.rustup}"/toolchains/*/lib/rustlib/*/bin/rust-lld) program=$folder-wasm
+    if [[ ! -x ${lld[0]} ]] || ! command -v node >/dev/null; then
+        echo 'skipped: to run WebAssembly needs node, and a toolchain of rustup for its linker'
+        return
+    fi
+    use wasm32-unknown-unknown
+    mkdir -p "$program/src"
+    printf '[package]\nname = "program"\nedition = "2024"\n[lib]\ncrate-type = ["cdylib"]\n[dependencies]\nbrigade = { path = "%s" }\n[workspace]\n' \
+        "$PWD/crates/brigade" > "$program/Cargo.toml"
+    cat > "$program/src/lib.rs" <<'RUST'
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+static RAN: AtomicU32 = AtomicU32::new(0);
+
+#[unsafe(no_mangle)]
+pub extern "C" fn run() -> u32 {
+    let error = brigade::Pool::builder().build().unwrap_err();
+    assert!(error.to_string().contains("without_threads"));
+    assert_eq!(brigade::join(|| 1, || 2), (1, 2));
+    assert_eq!(brigade::submit(|| 7).join().unwrap(), 7);
+    assert_eq!(brigade::map_reduce(0..100usize, 1, |n| n, |a, b| a + b), Some(4950));
+    let sum = Mutex::new(0);
+    brigade::par_for(0..10, 1, |n| *sum.lock().unwrap() += n);
+    brigade::scope(|s| (0..3).for_each(|_| s.execute(|| *sum.lock().unwrap() += 1)));
+    assert_eq!(sum.into_inner().unwrap(), 48);
+    let spawned = async { brigade::spawn(async { brigade::yield_now().await; 5 }).await };
+    assert_eq!(brigade::block_on(spawned).unwrap(), 5);
+    let mut set = brigade::TaskSet::new(brigade::default_pool());
+    (0..4).for_each(|n| _ = set.submit(move || n));
+    assert_eq!(set.outcomes().count(), 4);
+    brigade::execute(|| _ = RAN.fetch_add(1, Relaxed));
+    assert!(brigade::default_pool().wait_idle());
+    let pool = brigade::LocalPool::new().unwrap();
+    assert_eq!(pool.run_until(async { brigade::spawn_local(async { 3 }).await }).unwrap(), 3);
+    let pool = brigade::Pool::builder().without_threads().build().unwrap();
+    pool.execute(|| _ = RAN.fetch_add(1, Relaxed));
+    drop(pool);
+    RAN.load(Relaxed)
+}
+RUST
+    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-Clinker=${lld[0]} -Clinker-flavor=wasm-ld" \
+        cargo build --quiet --manifest-path "$program/Cargo.toml"
+    node -e 'WebAssembly.instantiate(fs.readFileSync(process.argv[1])).then(({ instance }) => process.exit(instance.exports.run() === 2 ? 0 : 1))' \
+        "$CARGO_TARGET_DIR/wasm32-unknown-unknown/debug/program.wasm"
+    echo 'the program for wasm32-unknown-unknown ended well'
 }
 msrv() {
     once system set_up_system
     once "rust-$oldest" set_up_oldest
     ci/release.sh msrv
 }
+libraries() {
+    use "$1"
+    published
+    tests "$1" --lib
+}
 quick() {
     local target
-    for target in windows macos freebsd; do check_all "$target"; done
-    wasm
-    msrv
-    for target in windows arm64; do
-        use "$target"
-        published
-        tests "$target" --lib
-    done
+    for target in windows macos freebsd; do part "check $target" check_all "$target"; done
+    part wasm wasm
+    part msrv msrv
+    for target in windows arm64; do part "libraries $target" libraries "$target"; done
+    ((${#failed[@]} == 0))
 }
 check() {
     local target
@@ -288,6 +349,18 @@ tables() {
     diff <(printf '%s\n' "$said") <(printf '%s\n' "$there") || { printf '%s does not name the tests (<) that depend on the system (>)\n' "$page" && return 1; }
 }
 
+# Runs a command and says what came of it, and when: `part NAME COMMAND…`. What failed is added to `failed`.
+part() {
+    local begun=$SECONDS code
+    # A shell of its own, as a target's variables are its own. Not in a condition, where a failure would not end it.
+    set +e
+    (set -e; failed=(); "${@:2}")
+    code=$?
+    set -e
+    printf '== %s: %s in %d s\n' "$1" "$( ((code)) && echo failed || echo passed)" $((SECONDS - begun))
+    if ((code)); then failed+=("$1"); fi
+}
+
 tables
 (($#)) || { sed -n '2,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 failed=()
@@ -296,13 +369,6 @@ for target; do
         windows | arm64 | i686 | armv5 | macos | freebsd | wasm | msrv | quick | newest | check) ;;
         *) printf 'ci/targets.sh: no target is named %s\n' "$target" >&2; exit 2 ;;
     esac
-    SECONDS=0
-    # A shell of its own, as a target's variables are its own. Not in a condition, where a failure would not end it.
-    set +e
-    (set -e; "$target")
-    code=$?
-    set -e
-    printf '== %s: %s in %d s\n' "$target" "$( ((code)) && echo failed || echo passed)" "$SECONDS"
-    if ((code)); then failed+=("$target"); fi
+    part "$target" "$target"
 done
 ((${#failed[@]} == 0))

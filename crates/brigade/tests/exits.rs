@@ -6,14 +6,14 @@
 #![forbid(unsafe_code)]
 
 use std::env;
-use std::process::{self, Command, ExitCode, Stdio};
+use std::process::{self, ExitCode, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use brigade::Pool;
-use brigade_testkit::Gate;
+use brigade_testkit::{Gate, this_program};
 
 /// Tells this binary how to end.
 const HOW: &str = "BRIGADE_TEST_HOW_TO_END";
@@ -119,7 +119,7 @@ mod attribute {
 }
 
 fn assert_ends(how: &str, code: i32) {
-    let mut this = Command::new(env::current_exe().unwrap());
+    let mut this = this_program();
     let this = this.env(HOW, how).stdout(Stdio::null()).stderr(Stdio::piped());
     let (begun, mut process) = (Instant::now(), this.spawn().unwrap());
     while process.try_wait().unwrap().is_none() {

@@ -9,10 +9,10 @@
 
 use std::env;
 use std::io::{self, ErrorKind};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use brigade::io::{TcpListener, TcpStream, UdpSocket};
-use brigade_testkit::test;
+use brigade_testkit::{test, this_program};
 use futures_lite::{AsyncRead, AsyncReadExt, future};
 
 const ANYWHERE: &str = "127.0.0.1:0";
@@ -24,7 +24,7 @@ struct Other(Child);
 
 impl Other {
     fn start() -> Self {
-        let mut this = Command::new(env::current_exe().unwrap());
+        let mut this = this_program();
         this.env(OTHER, "1").stdin(Stdio::piped()).stdout(Stdio::null());
         Self(this.spawn().unwrap())
     }

@@ -12,6 +12,7 @@
 //! - [`panics`]: expected panics stay out of the output;
 //! - `hold_threads_up`, on Linux: threads stop for a while at random places;
 //! - [`Observed`]: the system's allocator, counted or limited;
+//! - [`this_program`]: what ends or changes the whole process is tried in another;
 //! - `resources` and `syscalls`, on Linux: the threads, files and memory of the process, and the system calls of a thread, counted by the
 //!   kernel.
 //!
@@ -34,6 +35,7 @@ pub mod resources;
 mod seed;
 #[cfg(target_os = "linux")]
 pub mod syscalls;
+mod this_program;
 mod waker;
 mod watchdog;
 
@@ -49,5 +51,6 @@ pub use latch::Latch;
 pub use meeting::Meeting;
 pub use observed::Observed;
 pub use seed::Seed;
+pub use this_program::this_program;
 pub use waker::{WakeCounter, block_on, on_wake, poll_once};
 pub use watchdog::{Watchdog, eventually, spin_for, stays};

@@ -3,18 +3,26 @@
 use std::io;
 
 use brigade_sync::OnceLock;
+use brigade_sync::atomic::Ordering;
 use brigade_sync::fork::PerProcess;
-use brigade_sync::unmodelled::Mutex;
+use brigade_sync::thread::NewThread;
+use brigade_sync::unmodelled::{AtomicBool, Mutex};
 
+use crate::engine::wait_until;
 use crate::handle::Handle;
 use crate::pool::Pool;
 
 /// Not shared with forked children: a child forked while another thread creates the pool would wait for it forever.
 static DEFAULT: PerProcess<OnceLock<Pool>> = PerProcess::new();
 
-/// The pool without threads in its place, as long as its threads can't be started. The lock is held while either is created, so that only
-/// a single pool of each kind is.
-static SUBSTITUTE: PerProcess<Mutex<Option<&'static Pool>>> = PerProcess::new();
+/// Held while the pool is created, so that only a single pool is created.
+static STARTING: PerProcess<Mutex<()>> = PerProcess::new();
+
+/// The pool without threads that is used while the default pool can start none.
+static SUBSTITUTE: PerProcess<OnceLock<Pool>> = PerProcess::new();
+
+/// Whether the substitute has been used since the default pool last took its jobs over.
+static IS_SUBSTITUTED: AtomicBool = AtomicBool::new(false);
 
 /// Returns the process-wide pool, which is created with the default configuration on first use.
 ///
@@ -23,8 +31,8 @@ static SUBSTITUTE: PerProcess<Mutex<Option<&'static Pool>>> = PerProcess::new();
 /// caller rather than start the threads of this pool.
 ///
 /// On a system without threads it is a pool [without threads](crate::Builder::without_threads), whose jobs run in the waits of their
-/// submitters. So it is while its first thread can't be started, for want of memory for example: each further call that needs the pool tries
-/// again. As soon as the thread starts, the pool also runs the jobs that were submitted before.
+/// submitters. This returns such a pool also while the default pool has no thread and can't start one, for want of memory for example: each
+/// further call tries again. As soon as a thread starts, another one runs the jobs that were submitted before.
 ///
 /// A forked child has a default pool of its own, which is created on first use, with the default configuration also if the parent has
 /// [set](set_default_pool) a pool. Jobs of the parent's do not run in it.
@@ -41,48 +49,61 @@ static SUBSTITUTE: PerProcess<Mutex<Option<&'static Pool>>> = PerProcess::new();
 #[track_caller]
 pub fn default_pool() -> &'static Pool {
     match DEFAULT.existing().and_then(OnceLock::get) {
-        Some(pool) => pool,
-        None => new(),
+        Some(pool) if !pool.may_be_empty() && !IS_SUBSTITUTED.load(Ordering::Relaxed) => pool,
+        pool => find(pool),
     }
 }
 
 #[cold]
 #[track_caller]
-fn new() -> &'static Pool {
-    // Not by the closure of `get_or_init`, because its panic could not name the caller's line.
-    let mut substitute = SUBSTITUTE.get().lock();
-    if let Some(pool) = DEFAULT.get().get() {
-        return pool;
-    }
-    let error = match Pool::builder().build() {
-        Ok(pool) => {
-            // Unless a pool has been set meanwhile.
-            let pool = DEFAULT.get().get_or_init(|| pool);
-            take_over(&mut substitute, pool);
-            return pool;
+fn find(pool: Option<&'static Pool>) -> &'static Pool {
+    let found = pool.map_or_else(start, Ok);
+    let found = match found {
+        Ok(pool) if pool.has_thread() => {
+            take_over();
+            Ok(pool)
         }
-        Err(error) => error,
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Err(error),
+        _ => substitute(),
     };
-    let is_for_good = error.kind() == io::ErrorKind::Unsupported;
-    let without_threads = match (error.kind(), *substitute) {
-        (io::ErrorKind::InvalidInput, _) => Err(error),
-        (_, Some(pool)) => return pool,
-        _ => Pool::builder().without_threads().build(),
-    };
-    match without_threads {
-        Ok(pool) if is_for_good => DEFAULT.get().get_or_init(|| pool),
-        Ok(pool) => substitute.insert(Box::leak(Box::new(pool))),
-        Err(error) => {
-            drop(substitute); // A panic hook may ask for the pool.
-            panic!("cannot start the default pool: {error}")
-        }
+    match found {
+        Ok(pool) => pool,
+        Err(error) => panic!("cannot start the default pool: {error}"),
     }
 }
 
-/// Has the default pool run the jobs that were submitted while it could not be started.
-fn take_over(substitute: &mut Option<&'static Pool>, pool: &Pool) {
-    if let Some(left) = substitute.take() {
-        pool.execute(|| _ = left.wait_idle());
+/// Creates the pool, without threads where the system has none.
+fn start() -> io::Result<&'static Pool> {
+    let _starting = STARTING.get().lock();
+    if let Some(pool) = DEFAULT.get().get() {
+        return Ok(pool);
+    }
+    let pool = Pool::builder().build().or_else(|error| match error.kind() {
+        io::ErrorKind::Unsupported => Pool::builder().without_threads().build(),
+        _ => Err(error),
+    })?;
+    // Unless a pool has been set meanwhile.
+    Ok(DEFAULT.get().get_or_init(|| pool))
+}
+
+fn substitute() -> io::Result<&'static Pool> {
+    // Ordering: Relaxed, here and below: a job submitted while another thread takes over runs in a wait of its submitter.
+    IS_SUBSTITUTED.store(true, Ordering::Relaxed);
+    let substitute = SUBSTITUTE.get();
+    if let Some(pool) = substitute.get() {
+        return Ok(pool);
+    }
+    let pool = Pool::builder().without_threads().build()?;
+    Ok(substitute.get_or_init(|| pool))
+}
+
+/// Has a thread run the jobs that were submitted while none could be started. It is none of the default pool, which may be idle meanwhile.
+fn take_over() {
+    if IS_SUBSTITUTED.swap(false, Ordering::Relaxed) {
+        let run =
+            || SUBSTITUTE.get().get().into_iter().for_each(|left| left.core.run_all(wait_until));
+        let started = NewThread::new("brigade-substitute".into(), None, run).start();
+        IS_SUBSTITUTED.fetch_or(started.is_err(), Ordering::Relaxed);
     }
 }
 
@@ -99,10 +120,7 @@ fn take_over(substitute: &mut Option<&'static Pool>, pool: &Pool) {
 /// assert!(brigade::set_default_pool(Pool::new(2)).is_err(), "too late");
 /// ```
 pub fn set_default_pool(pool: Pool) -> Result<(), Pool> {
-    let mut substitute = SUBSTITUTE.get().lock();
-    DEFAULT.get().set(pool)?;
-    DEFAULT.get().get().into_iter().for_each(|pool| take_over(&mut substitute, pool));
-    Ok(())
+    DEFAULT.get().set(pool)
 }
 
 /// The pool of the free functions.

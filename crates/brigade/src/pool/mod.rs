@@ -152,6 +152,17 @@ impl Pool {
         self.accept(job, Some(WhenFull::Reject))
     }
 
+    /// Whether the pool may have no thread at some time.
+    #[inline]
+    fn may_be_empty(&self) -> bool {
+        self.core.work.idle.may_be_empty()
+    }
+
+    /// Whether the pool has a thread, or does not need one; starts one if possible.
+    fn has_thread(&self) -> bool {
+        !self.may_be_empty() || self.core.work.is_closed() || self.core.can_run()
+    }
+
     #[inline(always)]
     #[track_caller]
     fn accept<F>(&self, job: F, when_full: Option<WhenFull>) -> Result<(), Rejected<F>>

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
+
+use brigade_testkit::this_program;
 
 /// A claim about one call.
 pub(crate) struct Case {
@@ -109,7 +111,7 @@ pub(crate) fn run_in_children(names: Vec<String>, at_once: usize, limit: Duratio
 }
 
 fn child(name: &str) -> Child {
-    let mut this = Command::new(env::current_exe().unwrap());
+    let mut this = this_program();
     let this = this.args(["--exact", "table::a_child_runs_the_named_case", "--nocapture"]);
     let this = this.env(NAME, name).stdout(Stdio::piped()).stderr(Stdio::null());
     this.spawn().unwrap()

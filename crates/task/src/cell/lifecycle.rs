@@ -243,7 +243,8 @@ fn is_queued(word: u32) -> bool {
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
     use std::env;
-    use std::process::Command;
+
+    use brigade_testkit::this_program;
 
     use super::*;
 
@@ -258,7 +259,7 @@ mod tests {
             return;
         }
         let name = "cell::lifecycle::tests::a_count_near_its_end_aborts_with_a_reason";
-        let mut inner = Command::new(env::current_exe().unwrap());
+        let mut inner = this_program();
         let inner = inner.args([name, "--exact", "--nocapture"]).env(INNER, "1").output().unwrap();
         let told = String::from_utf8_lossy(&inner.stderr);
         assert!(!inner.status.success() && told.contains("one more"), "{told}");

@@ -9,9 +9,10 @@ use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use core::task::{Context, Poll, Waker};
 use std::env;
 use std::panic::{self, AssertUnwindSafe};
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::task::Wake;
+
+use brigade_testkit::this_program;
 
 use super::latch::Latch;
 use super::*;
@@ -224,7 +225,7 @@ fn a_call_returned_another_job_aborts_with_a_reason() {
         return;
     }
     let name = "scoped::tests::a_call_returned_another_job_aborts_with_a_reason";
-    let mut command = Command::new(env::current_exe().unwrap());
+    let mut command = this_program();
     let output = command.args([name, "--exact", "--nocapture"]).env(INNER, "1").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.contains("another job was returned"), "{said}");

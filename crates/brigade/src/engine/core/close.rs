@@ -41,6 +41,13 @@ impl Core {
         was_quiet
     }
 
+    /// Acts as the worker of a pool without threads until all jobs have ended, with pending futures and delayed closures.
+    pub(crate) fn run_all(&self, wait: WaitUntil) {
+        let Work { tasks, events, key, .. } = &self.work;
+        let is_over = || self.work.is_empty() && tasks.is_empty() && !events.timers.has_closures();
+        wait(key.if_threadless(), None, &mut |_| is_over());
+    }
+
     /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops the queued jobs.
     /// A closed pool can't be closed again in a milder way.
     pub(crate) fn close(&self, how: Shutdown) {

@@ -197,6 +197,11 @@ impl Core {
         started.map(|()| Some(reserved)).map_err(|_| NoThread)
     }
 
+    /// Whether the pool has a worker, or could start one now.
+    pub(crate) fn can_run(&self) -> bool {
+        self.reserve().is_ok()
+    }
+
     /// Wakes or starts a worker for work just published by the caller, if the state *seen* since requires it.
     #[inline(always)]
     pub(super) fn ask_for_help(&self, seen: Snapshot) {

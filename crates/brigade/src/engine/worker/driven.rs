@@ -7,6 +7,7 @@
 
 use core::cell::RefCell;
 use core::mem::ManuallyDrop;
+use core::time::Duration;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -21,6 +22,7 @@ use crate::engine::current;
 use crate::engine::idle::{Parked, Parking, Roster};
 use crate::engine::key::Key;
 use crate::engine::probe::Event;
+use crate::engine::sleep::backoff::LOOK_AGAIN;
 use crate::engine::sleep::events::blocked::BlockedThread;
 
 brigade_sync::scoped_thread_local! {
@@ -261,16 +263,27 @@ impl Worker {
         BELOW.with(|below| below.filter(is_it).map(act))
     }
 
-    /// Runs mail of the worker whose job runs this pool: no other thread may. `false` if there is none.
-    pub(super) fn run_mail_below(&self) -> bool {
+    /// Runs mail of the worker whose job runs this pool, or a job of that pool if it has no threads either: no other thread may. `false` if
+    /// there is none.
+    pub(super) fn run_below(&self) -> bool {
         let run = |below: &Self| {
             let (core, index) = (&below.processor.core, below.processor.index);
-            let run = || core.work.events.resources.enter(|| below.run_mail());
+            let run = || if core.config.is_driven { below.run_one() } else { below.run_mail() };
+            let run = || core.work.events.resources.enter(run);
             current::work_as(core.work.key, index, || CURRENT.set(below, run))
         };
-        let has_mail = |below: &&Self| !below.processor.me.mailbox.is_empty();
+        let has_some = |below: &&Self| {
+            below.processor.core.config.is_driven || !below.processor.me.mailbox.is_empty()
+        };
         self.processor.core.config.is_driven
-            && BELOW.with(|below| below.filter(has_mail).is_some_and(run))
+            && BELOW.with(|below| below.filter(has_some).is_some_and(run))
+    }
+
+    /// How long a wait above a job of another pool without threads sleeps before it looks for that pool's jobs. No submitter wakes it for them.
+    pub(super) fn patience_below(&self) -> Option<Duration> {
+        let is_driven = |worker: &Self| worker.processor.core.config.is_driven;
+        let looks = is_driven(self) && BELOW.with(|below| below.is_some_and(is_driven));
+        looks.then_some(LOOK_AGAIN)
     }
 
     /// Makes mail of that worker wake a thread; `true` if there is some.

@@ -213,8 +213,7 @@ impl Worker {
         let outer = self.waiting.replace(Some(thread.clone()));
         thread.lie_under_jobs(false);
         if awaited.register(&thread) && !self.wakes_for_mail_below(&thread) {
-            let patience = awaited.patience().and_then(|time| time::now().checked_add(time));
-            let until = patience.into_iter().chain(awaited.deadline()).min();
+            let until = self.wakes_at(awaited);
             let pool = awaited.pool();
             let is_own = pool.is_some_and(|key| self.processor.is_of(key));
             let slept = waits_for(pool, || {
@@ -227,6 +226,13 @@ impl Worker {
         // Until its next registration, jobs may run above it.
         thread.lie_under_jobs(true);
         self.waiting.set(outer);
+    }
+
+    /// When a wait looks again, at the latest.
+    pub(super) fn wakes_at(&self, awaited: &mut impl Awaited) -> Option<Instant> {
+        let patience = awaited.patience().into_iter().chain(self.patience_below()).min();
+        let looks_at = patience.and_then(|time| time::try_now()?.checked_add(time));
+        looks_at.into_iter().chain(awaited.deadline()).min()
     }
 
     /// Runs a job of the pool inside the current job. Without one, parks as an idle worker until there is a job or a
@@ -316,7 +322,7 @@ impl Worker {
     #[cold]
     pub(super) fn run_mail(&self) -> bool {
         let job = if self.may_run_mail() { self.processor.take_mail() } else { None };
-        let Some(job) = job else { return self.run_mail_below() };
+        let Some(job) = job else { return self.run_below() };
         let _inside = self.processor.run_inside_job();
         self.run_inside(job, self.processor.me.origins.depth());
         true

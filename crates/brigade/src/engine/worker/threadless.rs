@@ -188,15 +188,16 @@ impl Worker {
         let call = Elsewhere::Worker(Waker::from(call));
         while !awaited.is_over() && !awaited.deadline().is_some_and(has_passed) {
             thread.lie_under_jobs(true);
-            let has_run = self.run_one();
+            let has_run = self.run_one() || self.run_below();
             thread.lie_under_jobs(false);
             if has_run {
                 awaited.slept(false);
             } else if awaited.register(thread) {
+                let until = self.wakes_at(awaited);
                 *thread.elsewhere.lock() = Some(call.clone());
                 let parked = thread.spot.sleep_elsewhere(|| {
                     core.work.idle.start_search();
-                    let parked = self.park_unless(awaited.deadline(), || thread.has_token());
+                    let parked = self.park_unless(until, || thread.has_token());
                     if let Parked::Search = parked {
                         self.end_search();
                     }

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use brigade::{
     Handle, LocalPool, Pool, Reason, Rejected, TaskSet, block_on, spawn, spawn_local, time,
     try_spawn,
 };
-use brigade_testkit::test;
+use brigade_testkit::{test, this_program};
 
 const SIZE: usize = 1 << 20;
 
@@ -103,7 +103,7 @@ fn body_with_a_stack_for_the_copies() {
 /// Caught: 15 copies for `spawn` and 36 in a set, so that a future of 100 kB was too much for a worker.
 #[test]
 fn each_function_copies_a_large_future_once() {
-    let mut this = Command::new(std::env::current_exe().unwrap());
+    let mut this = this_program();
     let this = this.args(["--ignored", "--exact", "--nocapture"]);
     let Output { status, stdout, .. } =
         this.arg("futures::large::body_with_a_stack_for_the_copies").output().unwrap();

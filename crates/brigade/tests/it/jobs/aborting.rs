@@ -4,11 +4,11 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use brigade::{OnPanic, Pool};
-use brigade_testkit::{Gate, OnDrop, test};
+use brigade_testkit::{Gate, OnDrop, test, this_program};
 
 /// One ignored test of this binary, for another process.
 fn apart(test: &str) -> Command {
-    let mut this = Command::new(std::env::current_exe().unwrap());
+    let mut this = this_program();
     this.args(["--ignored", "--exact", &format!("jobs::aborting::{test}"), "--nocapture"]);
     this
 }

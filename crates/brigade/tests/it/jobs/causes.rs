@@ -121,14 +121,21 @@ fn in_line(pool: &Pool, gate: &Gate) -> TaskSet<()> {
 
 /// The run of a timer that is queued behind another one, which is busy.
 fn due(pool: &Pool, gate: &Gate) -> Timer {
-    let (own, gate) = (pool.handle(), gate.clone());
+    let (own, gate, is_busy) = (pool.handle(), gate.clone(), Gate::closed());
+    let busy = is_busy.clone();
     let timers = pool.submit(move || {
         let now = Instant::now();
-        _ = own.job().at(now).execute(move || gate.wait());
+        let wait = move || {
+            busy.open();
+            gate.wait();
+        };
+        _ = own.job().at(now).execute(wait);
         own.job().at(now).execute(|| unreachable!("it never runs")).unwrap()
     });
     let timer = timers.join().unwrap();
-    eventually("both are due", || pool.metrics().queued == 1);
+    // Before that it may be the other one that is queued.
+    is_busy.wait();
+    eventually("it is due", || pool.metrics().queued == 1);
     timer
 }
 

@@ -128,8 +128,12 @@ fn a_named_jobs_panic_says_the_name() {
         assert_eq!(error.to_string(), "the job `resize 7` panicked: expected: named");
         assert_eq!(error.into_panic().downcast_ref(), Some(&"expected: named"));
     }
+    let gate = Gate::closed();
+    // A handle that is still there when its job panics takes the payload.
+    occupy(&pool, &gate);
     named().execute(move || _ = fails()).unwrap();
     drop(named().spawn(async move { fails() }).unwrap());
+    gate.open();
     for payload in payloads.iter().take(2) {
         assert_eq!(payload.downcast_ref(), Some(&"expected: named"));
     }
