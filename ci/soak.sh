@@ -68,9 +68,9 @@ fi
 export BRIGADE_SOAK_SECONDS="$seconds"
 cargo test --locked -p brigade --test soak -- --include-ignored --nocapture
 for name in \
-    what_was_accepted_before_has_ended_when_a_wait_does_with_all_its_descendants \
-    whatever_trees_are_run_all_of_them_have_ended_when_their_root_returns \
-    two_first_jobs_of_two_threads_run_at_once; do
+    a_wait_covers_earlier_jobs_and_descendants \
+    random_trees_end_before_their_root_returns \
+    first_jobs_of_two_threads_run_at_once; do
     if ! grep -rq "fn $name(" crates/brigade/tests; then
         echo "ci/soak.sh names $name, which is no test" >&2
         exit 2

@@ -44,14 +44,14 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn a_thread_that_has_ended_does_not_make_up_for_a_new_one() {
+    fn an_ended_thread_does_not_offset_a_new_one() {
         let census = |threads: [i32; 3]| Census(threads.into());
         assert_eq!(census([1, 3, 40]).without(&census([1, 2, 3])), [40]);
         assert!(census([3, 2, 1]).without(&census([1, 2, 3])).is_empty());
     }
 
     #[test]
-    fn threads_that_were_started_are_newcomers_where_they_can_be_counted() {
+    fn started_threads_are_newcomers_if_countable() {
         let (census, barrier) = (Census::take().expect("threads"), Barrier::new(4));
         thread::scope(|scope| {
             (0..3).for_each(|_| drop(scope.spawn(|| barrier.wait())));

@@ -444,7 +444,7 @@ mod tests {
     use std::ffi::OsString;
 
     #[test]
-    fn an_option_that_says_nothing_to_a_subcommand_is_refused() {
+    fn an_option_foreign_to_a_subcommand_is_refused() {
         for (line, taken) in [
             ("list", ""),
             ("chart results --svg picture --workload wake", "force"),

@@ -87,7 +87,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn a_value_that_was_received_has_a_time_and_one_that_came_back_has_none() {
+    fn only_received_values_have_a_time() {
         let tally = Tally::leak();
         let inbox = Inbox::leak(tally, 3, || ());
         for burst in 0..2 {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_busy_with_a_value_after_it_has_been_counted() {
+    fn a_counted_value_makes_its_thread_busy() {
         let (_watchdog, tally, gate) = (Watchdog::start(5), Tally::leak(), Gate::closed());
         let busy = gate.clone();
         let inbox = Inbox::leak(tally, 1, move || busy.wait());

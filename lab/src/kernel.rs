@@ -101,7 +101,7 @@ mod tests {
     use super::{cpus, made_up};
 
     #[test]
-    fn a_list_of_cpus_has_numbers_and_ranges_and_damage_is_none() {
+    fn a_list_of_cpus_has_numbers_and_ranges() {
         assert_eq!(cpus("0-2,5"), Some(vec![0, 1, 2, 5]));
         assert_eq!(cpus("7"), Some(vec![7]));
         for damaged in ["", "a", "1-", "-1", "0-99999999999", "0-99999999999999999999999", "1,,2"] {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_has_those_above_it_up_to_its_controller() {
+    fn a_group_has_its_parents_to_the_controller() {
         let lines = "4:cpu,cpuacct:/a/b\n2:pids:/c\nnonsense\n0::/d\n";
         let (_folder, kernel) = made_up(&[("proc/self/cgroup", lines)]);
         let groups = |path: &str| format!("sys/fs/cgroup{path}");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_or_no_text_is_none() {
+    fn an_absent_or_binary_file_is_none() {
         let (folder, kernel) = made_up(&[("proc/loadavg", "0.5 0.4 0.3 1/100 7\n")]);
         assert_eq!(kernel.text("proc/loadavg").as_deref(), Some("0.5 0.4 0.3 1/100 7"));
         assert_eq!((kernel.value::<f64>("proc/loadavg"), kernel.text("proc/stat")), (None, None));

@@ -146,7 +146,7 @@ mod tests {
     use crate::kernel::made_up;
 
     #[test]
-    fn the_tightest_limit_is_named_with_the_threads_that_it_allows() {
+    fn the_tightest_limit_names_its_thread_count() {
         let limits = |user, changed: &str, value: &str| {
             let mut files = [
                 ("proc/loadavg", "0.5 0.4 0.3 1/100 7\n"),

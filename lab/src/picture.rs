@@ -122,7 +122,7 @@ fn draw(
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_note_is_broken_between_words_and_no_line_is_too_long() {
+    fn a_note_breaks_between_words() {
         let notes = ["one two three".to_owned(), "a-word-of-its-own".to_owned()];
         let lines = super::lines(&notes, 8);
         assert_eq!(lines, ["one two", "three", "a-word-of-its-own"]);

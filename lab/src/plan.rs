@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_part_in_a_row_unnamed_is_a_target_of_its_family() {
+    fn unnamed_targets_of_a_row_are_in_its_family() {
         for row in super::full() {
             for name in row.further {
                 assert!(row.targets.iter().any(|target| target.name == *name), "{name}");
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_options_of_a_row_are_a_command_line_for_the_same_row() {
+    fn a_rows_options_are_its_command_line() {
         for row in super::quick().iter().chain(&super::full()) {
             let line = row.sheet.row();
             let again = super::possible(&line);

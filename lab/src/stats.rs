@@ -77,14 +77,14 @@ mod tests {
     use super::{Numbers, middle, outliers, quantile};
 
     #[test]
-    fn the_middle_of_an_even_number_is_between_the_two_in_the_middle() {
+    fn the_middle_of_two_is_between_them() {
         assert_eq!(middle(&[3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(middle(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
         assert_eq!(middle(&[]), None);
     }
 
     #[test]
-    fn what_is_beyond_the_fences_is_an_outlier_on_either_side() {
+    fn values_beyond_the_fences_are_outliers() {
         // The middle half is from 2 to 4, and the fences are at -1 and 7.
         assert_eq!(outliers(&[4.0, 1.0, 3.0, 2.0, 7.0]), 0);
         assert_eq!(outliers(&[4.0, 1.0, 3.0, 2.0, 7.1]), 1);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_null_in_json_and_back() {
+    fn not_a_number_is_null_in_json_and_back() {
         let text = serde_json::to_string(&Numbers(vec![1.5, f64::NAN])).expect("JSON");
         assert_eq!(text, "[1.5,null]");
         let Numbers(read) = serde_json::from_str(&text).expect("numbers");
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_values_that_occurred() {
+    fn quantiles_are_occurring_values() {
         let values: Vec<f64> = (1..=100).map(f64::from).collect();
         assert_eq!(quantile(&values, 0.5), 50.0);
         assert_eq!(quantile(&values, 0.99), 99.0);

@@ -90,7 +90,7 @@ mod tests {
     use super::{LONGEST_REASON, printable};
 
     #[test]
-    fn echoed_arguments_cannot_command_the_terminal() {
+    fn echoed_arguments_command_no_terminal() {
         assert_eq!(printable("no \u{1b}[31mred\n"), "no \\u{1b}[31mred\\n");
         assert_eq!(printable(&"x".repeat(100_000)).len(), LONGEST_REASON);
     }

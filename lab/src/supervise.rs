@@ -53,7 +53,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(150);
 
     #[test]
-    fn a_run_that_stands_still_is_given_up() {
+    fn a_stalled_run_is_given_up() {
         let tally = Tally::leak();
         tally.expect(Sum::grid(2, 1));
         let outcome = supervise(tally, SHORT, move || {
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_run_that_goes_on_is_not_given_up() {
+    fn a_slow_but_active_run_is_not_given_up() {
         let (tally, patience) = (Tally::leak(), Duration::from_millis(600));
         let outcome = supervise(tally, patience, move || {
             let begun = Instant::now();

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn every_combination_is_a_line_and_the_first_option_changes_last() {
+    fn the_last_option_of_a_combination_changes_first() {
         assert_eq!(
             swept("lab wake --threads 1,2 --shots=3,40"),
             [
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_stays_as_it_is() {
+    fn text_without_a_list_stays() {
         for line in [
             "wake --threads 4",
             "wake --threads 1e3",

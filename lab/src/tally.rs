@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn every_task_exactly_once_passes_in_any_order() {
+    fn every_task_once_passes_in_any_order() {
         assert!(passes(&[(1, 3), (0, 0), (0, 2), (1, 1), (1, 0), (0, 1), (0, 3), (1, 2)]));
     }
 
@@ -293,14 +293,14 @@ mod tests {
     }
 
     #[test]
-    fn lost_and_repeated_tasks_do_not_make_up_for_each_other() {
+    fn lost_tasks_do_not_offset_repeated_ones() {
         // The sums of the identities are right in both: 1 + 2 instead of 0 + 3, and a crossed pair.
         assert!(!passes(&[(1, 3), (0, 1), (0, 2), (1, 1), (1, 0), (0, 1), (0, 2), (1, 2)]));
         assert!(!passes(&[(1, 3), (0, 1), (0, 2), (1, 0), (1, 0), (0, 1), (0, 3), (1, 2)]));
     }
 
     #[test]
-    fn a_run_takes_over_no_count_from_the_run_before() {
+    fn a_run_inherits_no_count() {
         for _ in 0..2 {
             let tally = Tally::leak();
             (0..2).for_each(|message| (0..4).for_each(|step| tally.ran(message, step)));

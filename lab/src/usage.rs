@@ -106,7 +106,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_thread_that_sleeps_gives_its_cpu_back_and_is_counted_when_it_has_ended() {
+    fn an_ended_threads_switches_are_counted() {
         let before = Usage::now();
         let sleepy = || (0..1_000).for_each(|_| thread::sleep(Duration::from_micros(1)));
         thread::spawn(sleepy).join().expect("slept");
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn fresh_memory_faults_and_a_loop_is_time_outside_the_kernel() {
+    fn fresh_memory_faults_and_a_loop_is_user_time() {
         let before = Usage::now();
         drop(black_box(vec![1_u8; 64 << 20]));
         // A page of a huge size may be one fault.

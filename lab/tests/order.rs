@@ -31,7 +31,7 @@ fn imports(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn every_module_imports_from_those_above_it_in_the_list() {
+fn every_module_imports_from_above() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let library = fs::read_to_string(source.join("lib.rs")).expect("lib.rs");
     let order = order(&library);

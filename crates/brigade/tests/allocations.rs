@@ -131,7 +131,7 @@ fn from_a_worker<const WORDS: usize>(metered: &Metered) -> usize {
 }
 
 #[test(queueing in QUEUEINGS)]
-fn execute_from_outside_allocates_nothing_for_up_to_24_bytes(queueing: Queueing) {
+fn small_closures_from_outside_allocate_no_heap(queueing: Queueing) {
     let metered = Metered::new(queueing);
     assert_eq!(from_outside::<0>(&metered), 0, "0 bytes");
     assert_eq!(from_outside::<1>(&metered), 0, "8 bytes");
@@ -139,7 +139,7 @@ fn execute_from_outside_allocates_nothing_for_up_to_24_bytes(queueing: Queueing)
 }
 
 #[test(queueing in QUEUEINGS)]
-fn execute_from_a_worker_allocates_nothing_for_up_to_24_bytes(queueing: Queueing) {
+fn small_closures_on_a_worker_allocate_no_heap(queueing: Queueing) {
     let metered = Metered::new(queueing);
     assert_eq!(from_a_worker::<0>(&metered), 0, "0 bytes");
     assert_eq!(from_a_worker::<1>(&metered), 0, "8 bytes");
@@ -147,7 +147,7 @@ fn execute_from_a_worker_allocates_nothing_for_up_to_24_bytes(queueing: Queueing
 }
 
 #[test(queueing in QUEUEINGS)]
-fn a_bounded_pool_allocates_once_for_each_closure_with_captures(queueing: Queueing) {
+fn a_bounded_pool_boxes_each_closure_once(queueing: Queueing) {
     let builder = Pool::builder().threads(2).queueing(queueing).capacity(JOBS / 2);
     let metered = Metered::with(builder.when_full(WhenFull::RunInCaller));
     assert_eq!(from_outside::<0>(&metered), 0, "0 bytes, outside");
@@ -158,7 +158,7 @@ fn a_bounded_pool_allocates_once_for_each_closure_with_captures(queueing: Queuei
 }
 
 #[test]
-fn a_job_that_runs_in_its_caller_allocates_once() {
+fn a_job_run_by_its_caller_allocates_once() {
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let metered = Metered::with(builder);
     let (begun, begins) = mpsc::channel();
@@ -182,7 +182,7 @@ fn a_job_that_runs_in_its_caller_allocates_once() {
 }
 
 #[test]
-fn a_job_of_an_observed_pool_allocates_four_times_and_six_times_with_a_span() {
+fn an_observed_job_allocates_four_times_or_six_with_a_span() {
     let of = |builder: Builder| from_outside::<1>(&Metered::with(builder.threads(1)));
     assert_eq!(of(Pool::builder().observe_jobs()), 4 * ROUNDS * JOBS);
     #[cfg(feature = "tracing")]
@@ -191,7 +191,7 @@ fn a_job_of_an_observed_pool_allocates_four_times_and_six_times_with_a_span() {
 
 #[cfg_attr(not(target_pointer_width = "64"), ignore = "a handle is two words, of three")]
 #[test(queueing in QUEUEINGS)]
-fn a_chain_of_jobs_with_24_bytes_allocates_nothing(queueing: Queueing) {
+fn a_chain_of_small_jobs_allocates_nothing(queueing: Queueing) {
     fn step(pool: Handle, left: usize, counter: &'static AtomicUsize) {
         counter.fetch_add(1, Ordering::Relaxed);
         if left > 0 {
@@ -227,7 +227,7 @@ fn larger_captures_cost_one_allocation_each(queueing: Queueing) {
 }
 
 #[test(queueing in QUEUEINGS)]
-fn submit_and_join_cost_one_allocation_and_two_in_a_bounded_pool(queueing: Queueing) {
+fn submit_and_join_allocate_once_or_twice(queueing: Queueing) {
     let ten = |pool: &Pool| {
         (0..10).for_each(|n| assert_eq!(pool.submit(move || n).join().unwrap(), n));
     };
@@ -254,9 +254,7 @@ fn submit_and_join_cost_one_allocation_and_two_in_a_bounded_pool(queueing: Queue
 }
 
 #[test(queueing in QUEUEINGS)]
-fn a_future_costs_one_allocation_and_two_in_a_bounded_pool_however_often_it_is_woken(
-    queueing: Queueing,
-) {
+fn a_future_allocates_once_or_twice_for_all_wakes(queueing: Queueing) {
     let metered = Metered::new(queueing);
     let future = |n| async move {
         for _ in 0..5 {
@@ -347,7 +345,7 @@ fn scope_of<const WORDS: usize>(metered: &Metered) -> usize {
 }
 
 #[test(queueing in QUEUEINGS)]
-fn a_job_of_a_scope_allocates_nothing_for_up_to_16_bytes_and_once_for_more(queueing: Queueing) {
+fn a_scoped_job_above_16_bytes_allocates_once(queueing: Queueing) {
     let metered = alone(queueing);
     assert_eq!(scope_of::<0>(&metered), 0, "0 bytes");
     assert_eq!(scope_of::<2>(&metered), 0, "16 bytes");
@@ -355,7 +353,7 @@ fn a_job_of_a_scope_allocates_nothing_for_up_to_16_bytes_and_once_for_more(queue
 }
 
 #[test]
-fn an_idle_worker_keeps_a_thousand_slots_for_forks_and_frees_more() {
+fn an_idle_worker_keeps_1000_fork_slots() {
     let metered = alone(Queueing::Stealing);
     let allocated = |jobs: usize| {
         metered.steady_of(&BYTES, 2, |pool| {
@@ -379,7 +377,7 @@ fn as_job<T>(mut closure: impl FnMut() -> T + Send + 'static) -> impl FnMut() + 
 }
 
 #[test]
-fn captures_of_an_ended_job_are_freed_while_its_handle_is_kept() {
+fn a_kept_handle_keeps_no_captures() {
     let pool = Pool::builder().threads(2).build().unwrap();
     let assert_gone = |of| assert_eq!(CAPTURES.load(Ordering::Relaxed), 0, "of {of}");
 

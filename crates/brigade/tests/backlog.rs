@@ -22,7 +22,7 @@ const BYTES: u64 = 40;
 /// Resident memory does not show what has been freed, as an allocator may keep it. It does show a leak, since later
 /// backlogs would need more.
 #[test]
-fn a_backlog_costs_forty_bytes_a_job_at_most_and_later_ones_no_more() {
+fn a_backlog_costs_40_bytes_a_job_once() {
     static SUM: AtomicU64 = AtomicU64::new(0);
     let pool = Pool::new(1);
     pool.submit(|| ()).join().unwrap();

@@ -23,7 +23,7 @@ fn epoll() -> i32 {
 
 /// As in a process that closes all files to become a daemon.
 #[test]
-fn waits_for_a_file_fail_if_the_driver_can_wait_no_more() {
+fn file_waits_fail_with_a_broken_driver() {
     let pool = Pool::new(2);
     let (mut reader, writer) = pool.handle().enter(brigade::io::pipe).unwrap();
     let reads = pool.spawn(async move { reader.read(&mut [0]).await });

@@ -15,7 +15,7 @@ fn thread_name() -> String {
 }
 
 #[test]
-fn the_first_pool_set_before_first_use_is_the_default_pool() {
+fn the_first_pool_set_is_the_default_pool() {
     assert!(brigade::set_default_pool(named("chosen", 3)).is_ok());
     // The rejected pool is returned unchanged, and works.
     let refused = brigade::set_default_pool(named("too late", 2)).expect_err("there is one");

@@ -8,7 +8,7 @@ use std::thread;
 use brigade::Pool;
 
 #[test]
-fn the_default_pool_is_created_on_first_use_and_then_stays() {
+fn first_use_creates_the_default_pool() {
     let together = Barrier::new(8);
     let handles: Vec<_> = thread::scope(|scope| {
         let first_users: Vec<_> = (0..8)

@@ -83,7 +83,7 @@ fn seen_later<T>(set: impl FnOnce(Box<dyn Fn() + Send>) -> T) -> ThreadId {
 }
 
 #[test]
-fn calls_that_need_the_default_pool_run_on_their_thread_until_a_thread_starts() {
+fn calls_run_on_their_thread_until_a_thread_starts() {
     let spawner = |thread: brigade::NewThread| match STARTS.load(Ordering::SeqCst) {
         true => thread.start(),
         false => Err(io::Error::from(io::ErrorKind::WouldBlock)),

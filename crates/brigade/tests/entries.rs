@@ -91,7 +91,7 @@ fn cancel_shares(pool: Handle) {
 }
 
 #[test(unwatched, (jobs, threads, end) in ENDS)]
-fn jobs_that_end_inside_a_job_leave_nothing(threads: usize, end: End) {
+fn jobs_ended_inside_a_job_leave_nothing(threads: usize, end: End) {
     let _alone = COUNTS.lock();
     let _dog = Watchdog::start(120);
     for (name, builder) in builders() {
@@ -136,7 +136,7 @@ fn grown_in_scope<'s>(s: &'s Scope<'s, '_>, end: EndInScope) -> usize {
 }
 
 #[test(unwatched, (jobs, threads, end) in ENDS_IN_SCOPE)]
-fn jobs_that_end_inside_their_scope_leave_nothing(threads: usize, end: EndInScope) {
+fn jobs_ended_inside_their_scope_leave_nothing(threads: usize, end: EndInScope) {
     let _alone = COUNTS.lock();
     let _dog = Watchdog::start(120);
     let pool = Pool::builder().threads(threads).spare_threads(0).build().unwrap();
@@ -145,7 +145,7 @@ fn jobs_that_end_inside_their_scope_leave_nothing(threads: usize, end: EndInScop
 }
 
 #[test(120)]
-fn jobs_that_are_joined_off_the_pool_leave_nothing_while_its_only_worker_is_busy() {
+fn jobs_joined_off_a_busy_pool_leave_nothing() {
     let _alone = COUNTS.lock();
     let (pool, gate) = (Pool::builder().threads(1).build().unwrap(), Gate::closed());
     pool.execute(gate.job());
@@ -159,7 +159,7 @@ fn jobs_that_are_joined_off_the_pool_leave_nothing_while_its_only_worker_is_busy
 
 /// The worker that has added the jobs adds more, and another thread joins them.
 #[test(120)]
-fn jobs_of_a_scope_that_are_joined_on_another_thread_leave_nothing() {
+fn scoped_jobs_joined_elsewhere_leave_nothing() {
     let _alone = COUNTS.lock();
     let pool = Pool::builder().threads(1).build().unwrap();
     let grown = pool.scope(|s| {
@@ -182,7 +182,7 @@ fn jobs_of_a_scope_that_are_joined_on_another_thread_leave_nothing() {
 
 /// The list of the jobs that have ended is as long as they are not asked for.
 #[test(120)]
-fn jobs_of_a_set_that_are_cancelled_and_detached_leave_nothing() {
+fn cancelled_or_detached_set_jobs_leave_nothing() {
     let _alone = COUNTS.lock();
     let pool = Pool::new(1);
     let mut set = TaskSet::new(&pool);
@@ -195,7 +195,7 @@ fn jobs_of_a_set_that_are_cancelled_and_detached_leave_nothing() {
 }
 
 #[test(120)]
-fn jobs_that_are_cancelled_from_outside_leave_nothing_while_the_only_worker_is_busy() {
+fn jobs_cancelled_off_a_busy_pool_leave_nothing() {
     let _alone = COUNTS.lock();
     for (name, builder) in builders() {
         let pool = builder.threads(1).build().unwrap();
@@ -215,7 +215,7 @@ fn jobs_that_are_cancelled_from_outside_leave_nothing_while_the_only_worker_is_b
 }
 
 #[test(120)]
-fn futures_that_waited_at_once_leave_nothing_when_they_have_ended() {
+fn futures_pending_together_leave_nothing() {
     let _alone = COUNTS.lock();
     let pool = Pool::new(1);
     let wait_together = |futures: usize| {

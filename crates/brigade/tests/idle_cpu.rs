@@ -63,7 +63,7 @@ fn pools() -> Vec<(&'static str, Pool)> {
 }
 
 #[test]
-fn pools_of_four_that_are_left_alone_use_less_than_a_thousandth_of_a_core() {
+fn four_idle_threads_use_under_a_thousandth_of_a_core() {
     let pools = pools();
     for (name, pool) in &pools {
         if *name != "never-used" {

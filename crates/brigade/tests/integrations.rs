@@ -17,7 +17,7 @@ use brigade_testkit::test;
 const FAR: Duration = Duration::from_secs(3600);
 
 #[test]
-fn a_handle_spawns_by_the_trait_of_futures_until_its_pool_is_closed() {
+fn a_handle_spawns_until_its_pool_is_closed() {
     use futures_task::Spawn;
     let pool = Pool::new(1);
     let (handle, (sent, received)) = (pool.handle(), std::sync::mpsc::channel());
@@ -32,7 +32,7 @@ fn a_handle_spawns_by_the_trait_of_futures_until_its_pool_is_closed() {
 }
 
 #[test]
-fn a_pool_accepts_jobs_and_futures_by_the_traits_until_it_is_closed() {
+fn traits_submit_until_the_pool_is_closed() {
     use brigade_executor::{Executor, ExecutorExt, LocalSpawner, LocalSpawnerExt, SpawnerExt};
     let (pool, (sent, received)) = (Pool::new(2), std::sync::mpsc::channel());
     let handle = pool.handle();
@@ -70,7 +70,7 @@ fn a_pool_accepts_jobs_and_futures_by_the_traits_until_it_is_closed() {
 }
 
 #[test]
-fn a_full_pool_gives_jobs_of_its_executors_callers_back_or_has_them_wait() {
+fn a_full_pool_rejects_or_blocks_executor_callers() {
     use brigade_executor::ExecutorExt;
     for when_full in [WhenFull::Block, WhenFull::Reject] {
         let pool = Pool::builder().threads(1).capacity(1).when_full(when_full).build().unwrap();
@@ -103,7 +103,7 @@ fn a_handle_is_an_executor_of_hypers() {
 }
 
 #[test]
-fn an_interval_is_a_stream_that_never_ends() {
+fn an_interval_is_an_endless_stream() {
     use futures_core::Stream;
     let mut ticks = pin!(interval(Duration::from_millis(1)).missed(Missed::Burst));
     assert_eq!(ticks.size_hint().0, usize::MAX);
@@ -116,7 +116,7 @@ fn an_interval_is_a_stream_that_never_ends() {
 }
 
 #[test]
-fn a_set_is_a_stream_of_its_outcomes_and_goes_on_after_its_end() {
+fn a_set_is_a_stream_resuming_after_its_end() {
     use futures_core::Stream;
     let pool = Pool::new(1);
     let mut set = TaskSet::new(&pool);
@@ -131,7 +131,7 @@ fn a_set_is_a_stream_of_its_outcomes_and_goes_on_after_its_end() {
 }
 
 #[test]
-fn a_handle_and_a_sleep_are_terminated_once_they_have_been_ready() {
+fn ready_handles_and_sleeps_are_terminated() {
     use futures_core::FusedFuture;
     let pool = Pool::new(1);
     let mut job = pool.submit(|| 42);

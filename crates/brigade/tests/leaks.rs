@@ -46,7 +46,7 @@ fn be_refused() {
 }
 
 #[test]
-fn a_thousand_pools_leave_no_thread_no_file_and_no_memory() {
+fn a_thousand_pools_leave_nothing() {
     let baseline = threads();
     (0..100).for_each(create_use_end);
     assert_threads_are_back_to(baseline);

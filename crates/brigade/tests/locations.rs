@@ -56,7 +56,7 @@ fn listen() {
 }
 
 #[test]
-fn a_panic_comes_from_the_line_that_calls() {
+fn a_panic_names_the_callers_line() {
     listen();
     let pool = Pool::new(1);
     pool.close();
@@ -71,7 +71,7 @@ fn a_panic_comes_from_the_line_that_calls() {
 }
 
 #[test]
-fn a_panic_over_an_outcome_that_was_taken_comes_from_the_line_that_calls() {
+fn a_missing_outcomes_panic_names_the_callers_line() {
     listen();
     here!(spawn_local(async {}));
     let pool = Pool::new(1);

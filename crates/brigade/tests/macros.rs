@@ -66,7 +66,7 @@ async fn the_clock_of_a_test_may_be_paused() -> Result<(), JoinError> {
 const MOST: usize = 3;
 
 #[brigade::test(threads = 1..=MOST)]
-async fn the_number_of_threads_may_be_any_expression() {
+async fn the_thread_count_may_be_any_expression() {
     assert_eq!(Handle::current().map(|pool| pool.size()), Some(1..=3));
 }
 

@@ -14,7 +14,7 @@ use brigade_testkit::test;
 
 /// The thread remembers the pool that it used last.
 #[test]
-fn a_dropped_pool_leaves_no_file_open_although_a_thread_lives_that_used_it_last() {
+fn a_dropped_pool_leaves_no_file_open() {
     let files = open_files();
     for last in ["a submission", "a wake"] {
         let (sends, waker) = mpsc::channel();

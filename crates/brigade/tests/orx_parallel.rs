@@ -17,7 +17,7 @@ fn doubled(pool: Handle) -> Vec<usize> {
 }
 
 #[test]
-fn iterators_have_the_results_of_sequential_ones() {
+fn iterators_match_sequential_results() {
     let expected: Vec<_> = (0..1000).map(|number| number * 2).collect();
     for pool in pools() {
         let handle = pool.handle();

@@ -13,7 +13,7 @@ use brigade_testkit::test;
 
 /// A program may make pools for small work.
 #[test]
-fn two_pools_in_a_row_read_the_quota_of_the_process_once() {
+fn two_pools_read_the_quota_once() {
     let sections = counted(|| {
         drop(Pool::builder().build().unwrap());
         mark();
@@ -27,7 +27,7 @@ fn two_pools_in_a_row_read_the_quota_of_the_process_once() {
 
 /// The kernel takes some 10 ms to prepare a process of several threads for the fences of forks.
 #[test]
-fn a_pool_that_never_forks_does_not_prepare_the_process_for_it() {
+fn a_pool_without_forks_skips_their_preparation() {
     let sections = counted(|| {
         mark();
         let pool = Pool::new(1);

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_seat_behind_the_last_one_of_a_group_is_the_first_of_the_next() {
+    fn the_seat_after_a_groups_last_is_in_the_next_group() {
         let cursor = Cursor::default();
         assert_eq!(cursor.position(), (0, 0));
         cursor.move_behind(0, 30);

@@ -194,14 +194,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_awake_seat_is_chosen_before_a_sleeping_one() {
+    fn an_awake_seat_is_chosen_before_a_sleeper() {
         assert_eq!(awake_first(0b1111, 0b0011), 2);
         assert_eq!(awake_first(0b0011, 0b1111), 0);
         assert_eq!(awake_first(1 << 31, 0), 31);
     }
 
     #[test]
-    fn the_lowest_seat_from_a_given_one_on_is_chosen() {
+    fn the_lowest_seat_after_a_given_one_is_chosen() {
         assert_eq!(lowest_from(0b1011, 0), Some(0));
         assert_eq!(lowest_from(0b1011, 2), Some(3));
         assert_eq!(lowest_from(0b1011, 4), None);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_has_its_value_is_not_woken() {
+    fn a_receiver_with_its_value_is_not_woken() {
         let (group, seat) = dispatched();
         assert_eq!(group.receive(seat), Some(7));
         group.wake();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_token_does_not_reach_the_next_receiver_of_the_seat() {
+    fn a_late_token_misses_the_next_receiver() {
         let (group, seat) = dispatched();
         group.wake();
         assert_eq!(group.withdraw(seat), Some(7));

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_value_is_dropped_once_with_the_slot() {
+    fn a_held_value_drops_once_with_the_slot() {
         let value = Arc::new(());
         let slot = Slot::new();
         slot.put(value.clone()).unwrap();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_value_is_not_dropped_with_the_slot() {
+    fn a_taken_value_does_not_drop_with_the_slot() {
         let value = Arc::new(());
         let slot = Slot::new();
         slot.put(value.clone()).unwrap();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn values_without_a_size_and_with_a_large_alignment_pass() {
+    fn zero_sized_and_overaligned_values_pass() {
         #[repr(align(128))]
         #[derive(Debug, PartialEq)]
         struct Wide(u8);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn each_value_of_two_putters_is_taken_once_by_two_takers() {
+    fn each_value_passes_two_putters_and_takers() {
         const EACH: usize = 20_000;
         let slot = Slot::new();
         let taken: usize = std::thread::scope(|scope| {

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seat_is_woken_once_it_neither_waits_nor_has_a_pending_wake() {
+    fn a_seat_is_woken_after_its_pending_wake() {
         let state = GroupState::default();
         state.offer(2);
         assert!(!state.is_woken(2), "it waits");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_seat_can_be_offered_claimed_and_woken() {
+    fn the_last_seat_can_be_offered_and_woken() {
         let state = GroupState::default();
         state.offer(31);
         assert_eq!(state.waiting(), 1);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn taking_pending_wakes_leaves_waiting_seats_alone() {
+    fn taking_wakes_leaves_waiting_seats_alone() {
         let state = GroupState::default();
         (0..32).for_each(|seat| state.offer(seat));
         assert_eq!(state.claim(lowest), Some(0));

@@ -43,7 +43,7 @@ fn receive(mut receiver: Receiver<Value>) -> thread::JoinHandle<Result<u32, Disc
 
 /// Caught: a claim that leaves no pending wake (deadlock).
 #[test]
-fn a_value_handed_to_a_receiver_that_is_going_to_sleep_is_received() {
+fn a_value_reaches_a_receiver_going_to_sleep() {
     check(3, || {
         let (sender, mut receiver) = channel();
         offer(&mut receiver);
@@ -57,7 +57,7 @@ fn a_value_handed_to_a_receiver_that_is_going_to_sleep_is_received() {
 
 /// Caught: `close` without wakes (deadlock); a receiver that sees the end and does not withdraw (the value lost).
 #[test]
-fn a_receiver_that_begins_to_wait_is_handed_the_value_or_the_sender_has_it() {
+fn a_new_receiver_or_the_sender_has_the_value() {
     check(3, || {
         let (sender, receiver) = channel();
         let receiver = receive(receiver);
@@ -69,7 +69,7 @@ fn a_receiver_that_begins_to_wait_is_handed_the_value_or_the_sender_has_it() {
 
 /// Caught: a claim by a load and a store (one seat for two values).
 #[test]
-fn a_timeout_beside_a_dispatch_has_the_value_or_leaves_it_with_the_sender() {
+fn a_timeout_beside_a_dispatch_loses_no_value() {
     check(2, || {
         let (sender, mut receiver) = channel();
         let receiver = thread::spawn(move || {
@@ -93,7 +93,7 @@ fn a_timeout_beside_a_dispatch_has_the_value_or_leaves_it_with_the_sender() {
 
 /// Caught: the same two.
 #[test]
-fn what_a_sender_handed_over_before_it_was_dropped_is_received_and_then_its_end() {
+fn a_dropped_senders_values_come_before_the_end() {
     check(3, || {
         let (sender, mut receiver) = channel();
         offer(&mut receiver);
@@ -109,7 +109,7 @@ fn what_a_sender_handed_over_before_it_was_dropped_is_received_and_then_its_end(
 }
 
 #[test]
-fn every_receiver_is_disconnected_by_the_drop_of_the_sender() {
+fn the_senders_drop_disconnects_every_receiver() {
     check(2, || {
         let (sender, first) = channel();
         let second = sender.new_receiver();
@@ -122,7 +122,7 @@ fn every_receiver_is_disconnected_by_the_drop_of_the_sender() {
 
 /// Caught: a value redispatched without a wake (deadlock); a withdrawal that does not wait (deadlock).
 #[test]
-fn the_value_of_a_receiver_that_is_being_dropped_reaches_one_that_sleeps() {
+fn a_dropped_receivers_value_reaches_a_sleeper() {
     check(2, || {
         let (sender, mut first) = channel();
         let mut second = sender.new_receiver();
@@ -144,7 +144,7 @@ fn the_value_of_a_receiver_that_is_being_dropped_reaches_one_that_sleeps() {
 /// Caught: a withdrawal that is too late and does not wait for the value (lost); `Slot::put` or `take` with Relaxed
 /// where it hands the value over.
 #[test]
-fn the_value_of_the_last_receiver_comes_back() {
+fn the_last_receivers_value_comes_back() {
     check(3, || {
         let (sender, mut receiver) = channel();
         offer(&mut receiver);
@@ -159,7 +159,7 @@ fn the_value_of_the_last_receiver_comes_back() {
 }
 
 #[test]
-fn of_two_senders_and_two_receivers_each_value_has_one_receiver() {
+fn two_senders_reach_two_receivers_once_each() {
     check(2, || {
         let (sender, mut first) = channel();
         let mut second = sender.new_receiver();
@@ -182,7 +182,7 @@ fn of_two_senders_and_two_receivers_each_value_has_one_receiver() {
 
 /// Caught: a claim by a load and a store (one seat for two values).
 #[test]
-fn of_two_senders_at_one_receiver_one_is_refused() {
+fn one_of_two_senders_at_a_receiver_is_refused() {
     check(2, || {
         let (sender, mut receiver) = channel();
         offer(&mut receiver);
@@ -202,7 +202,7 @@ fn of_two_senders_at_one_receiver_one_is_refused() {
 ///
 /// Caught: a receiver that then goes back to sleep (deadlock).
 #[test]
-fn a_wake_between_the_claim_and_the_value_loses_nothing() {
+fn a_wake_between_claim_and_value_loses_nothing() {
     check(3, || {
         let (sender, mut receiver) = channel();
         offer(&mut receiver);
@@ -221,7 +221,7 @@ fn a_wake_between_the_claim_and_the_value_loses_nothing() {
 
 /// Fault 19: A is handed over and woken for, B is handed over and its wake is pending.
 #[test]
-fn a_value_is_received_at_its_own_wake_whoever_else_has_one() {
+fn each_value_waits_for_its_own_wake() {
     check(1, || {
         let (sender, mut first) = channel();
         let mut second = sender.new_receiver();
@@ -242,7 +242,7 @@ fn a_value_is_received_at_its_own_wake_whoever_else_has_one() {
 }
 
 #[test]
-fn a_value_that_is_handed_on_beside_the_senders_end_is_received_or_dropped_once() {
+fn a_value_handed_on_beside_the_end_drops_once() {
     check(2, || {
         let (sender, mut first) = channel();
         let second = sender.new_receiver();
@@ -276,7 +276,7 @@ fn on_wake<T>() -> (Sender<T>, Receiver<T>) {
 /// Caught: a receiver that does not look for the pending wake; clearing it, or looking for it, with Relaxed (what was
 /// written is not seen).
 #[test]
-fn with_delivery_on_wake_what_was_written_before_the_wake_is_seen() {
+fn delivery_on_wake_publishes_earlier_writes() {
     check(3, || {
         let (sender, mut receiver) = on_wake();
         offer(&mut receiver);
@@ -297,7 +297,7 @@ fn with_delivery_on_wake_what_was_written_before_the_wake_is_seen() {
 }
 
 #[test]
-fn with_delivery_on_wake_a_receiver_that_begins_to_wait_is_handed_the_value_or_the_sender_has_it() {
+fn delivery_on_wake_leaves_the_value_with_either_side() {
     check(3, || {
         let (sender, receiver) = on_wake();
         let receiver = receive(receiver);
@@ -311,7 +311,7 @@ fn with_delivery_on_wake_a_receiver_that_begins_to_wait_is_handed_the_value_or_t
 ///
 /// Caught: a receiver that then goes back to sleep (deadlock).
 #[test]
-fn with_delivery_on_wake_the_wake_of_another_thread_loses_nothing() {
+fn delivery_on_wake_loses_nothing_to_a_foreign_wake() {
     check(3, || {
         let (sender, mut receiver) = on_wake();
         offer(&mut receiver);
@@ -330,7 +330,7 @@ fn with_delivery_on_wake_the_wake_of_another_thread_loses_nothing() {
 
 /// Caught: a timeout that forgets the offer although it was too late to withdraw (deadlock).
 #[test]
-fn with_delivery_on_wake_a_timeout_before_the_wake_leaves_the_value_to_the_next_call() {
+fn delivery_on_wake_keeps_a_timed_out_value() {
     check(3, || {
         let (sender, mut receiver) = on_wake();
         offer(&mut receiver);
@@ -354,7 +354,7 @@ fn with_delivery_on_wake_a_timeout_before_the_wake_leaves_the_value_to_the_next_
 
 /// Caught: a value redispatched without a wake (deadlock).
 #[test]
-fn with_delivery_on_wake_the_value_of_a_dropped_receiver_reaches_one_that_sleeps() {
+fn delivery_on_wake_moves_a_dropped_value_to_a_sleeper() {
     check(2, || {
         let (sender, mut first) = on_wake();
         let mut second = sender.new_receiver();
@@ -377,7 +377,7 @@ fn with_delivery_on_wake_the_value_of_a_dropped_receiver_reaches_one_that_sleeps
 ///
 /// Caught: a search that ends at the last seat (a value is returned); a claim by a load and a store (deadlock).
 #[test]
-fn of_two_senders_that_serve_two_receivers_in_turns_each_value_has_one() {
+fn two_senders_with_turns_reach_two_receivers() {
     check(2, || {
         let sender = Arc::new(Sender::with(Turns::RoundRobin, Delivery::AtOnce));
         let (mut first, mut second) = (sender.new_receiver(), sender.new_receiver());

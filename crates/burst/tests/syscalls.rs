@@ -36,7 +36,7 @@ fn until_asleep(sender: &Sender<usize>, sleepers: &[String]) {
 }
 
 #[test]
-fn a_burst_is_one_system_call_for_each_group_that_sleeps_and_none_for_others() {
+fn a_burst_is_one_call_per_sleeping_group() {
     let (sender, mut polling) = channel();
     let sleepers: Vec<_> = (0..40).map(|_| sleeper(sender.new_receiver())).collect();
     let sections = counted(move || {
@@ -80,7 +80,7 @@ fn a_burst_is_one_system_call_for_each_group_that_sleeps_and_none_for_others() {
 }
 
 #[test]
-fn a_receiver_makes_one_system_call_if_it_sleeps_and_none_otherwise() {
+fn a_receiver_makes_a_system_call_only_to_sleep() {
     let (sender, mut receiver) = channel();
     let stat = Arc::new(OnceLock::new());
     let other = stat.clone();

@@ -50,7 +50,7 @@ fn by_generic(executor: impl Executor) {
 }
 
 #[test]
-fn an_executor_accepts_by_every_pointer_and_as_a_trait_object() {
+fn an_executor_accepts_by_every_pointer() {
     let shelf = Arc::new(Shelf { room: 20, ..Shelf::default() });
     by_generic(&*shelf);
     by_generic(Arc::clone(&shelf));
@@ -72,7 +72,7 @@ fn an_executor_accepts_by_every_pointer_and_as_a_trait_object() {
 }
 
 #[test]
-fn a_job_that_is_not_accepted_comes_back() {
+fn a_rejected_job_comes_back() {
     let shelf = Shelf { room: 1, ..Shelf::default() };
     shelf.execute(|| ());
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -86,7 +86,7 @@ fn a_job_that_is_not_accepted_comes_back() {
 }
 
 #[test]
-fn a_future_that_is_not_accepted_comes_back() {
+fn a_rejected_future_comes_back() {
     let shelf = Shelf { room: 1, ..Shelf::default() };
     let spawner: &dyn Spawner = &shelf;
     spawner.spawn(async {});
@@ -110,7 +110,7 @@ impl LocalSpawner for Local {
 }
 
 #[test]
-fn a_future_that_stays_on_its_thread_need_not_be_send() {
+fn a_thread_bound_future_need_not_be_send() {
     let (local, seen) = (Rc::new(Local::default()), Rc::new(RefCell::new(0)));
     let spawner: &dyn LocalSpawner = &local;
     let mine = Rc::clone(&seen);
@@ -122,7 +122,7 @@ fn a_future_that_stays_on_its_thread_need_not_be_send() {
 }
 
 #[test]
-fn what_a_job_submits_runs_after_it_in_order() {
+fn a_jobs_children_run_after_it_in_order() {
     let said = Arc::new(Mutex::new(Vec::new()));
     let (outer, list) = (Arc::clone(&said), Arc::clone(&said));
     let say = move |word| list.lock().unwrap().push(word);
@@ -141,7 +141,7 @@ fn what_a_job_submits_runs_after_it_in_order() {
 }
 
 #[test]
-fn after_a_panic_the_others_run_and_then_it_goes_on() {
+fn a_panic_goes_on_after_the_other_jobs() {
     let ran = Arc::new(Mutex::new(0));
     let count = Arc::clone(&ran);
     let outermost = || {
@@ -163,7 +163,7 @@ fn after_a_panic_the_others_run_and_then_it_goes_on() {
 }
 
 #[test]
-fn a_job_may_be_submitted_while_the_thread_ends() {
+fn the_ending_thread_may_submit_a_job() {
     /// Submits when it is dropped.
     struct Late(std::sync::mpsc::Sender<bool>);
     impl Drop for Late {

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_are_below_the_maximum_and_half_of_them_below_an_eighth_of_it() {
+    fn half_the_delays_are_below_an_eighth_of_the_maximum() {
         const ROUNDS: u32 = 10_000;
         let max = Duration::from_micros(120);
         let generator = Cell::new(1);

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_of_one_direction_for_nobody_leaves_the_other_watched() {
+    fn an_unawaited_event_leaves_the_other_direction() {
         let _dog = Watchdog::start(60);
         let timeout = Duration::from_millis(5);
         for kind in [BY_LEVEL, BY_EDGE] {

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_between_the_snapshot_and_the_transition_stays() {
+    fn an_event_after_the_snapshot_stays() {
         let readiness = Readiness::new(true);
         let seen = readiness.load();
         readiness.set(false);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_read_is_not_the_end_but_one_that_would_block_is() {
+    fn only_would_block_ends_readiness() {
         let readiness = Readiness::new(false);
         assert!(!readiness.load().may_succeed());
         readiness.set(true);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_reported_is_asked_for_once_unless_it_is_tried_or_happens_again() {
+    fn a_reported_event_is_asked_for_once() {
         let readiness = Readiness::new(false);
         readiness.set(false);
         readiness.report(readiness.load());
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_untried_may_succeed_until_an_event_is_required() {
+    fn untried_readiness_may_succeed() {
         let readiness = Readiness::new(true);
         assert!(readiness.load().may_succeed());
         readiness.require_event();

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn by_oneshot_an_event_ends_the_interest_and_that_of_a_task_that_still_waits_is_renewed() {
+    fn oneshot_renews_the_interest_of_a_waiting_task() {
         let mut state = State::new(Trigger::Oneshot);
         assert_eq!(wait(&mut state, Direction::Read), Some(READ));
         assert_eq!(wait(&mut state, Direction::Write), Some(Interest::BOTH));
@@ -196,7 +196,7 @@ mod tests {
 
     /// An event in neither direction, or too early for the task, ends the interest as well.
     #[test]
-    fn by_oneshot_a_task_that_an_event_does_not_wake_is_not_forgotten() {
+    fn oneshot_forgets_no_unwoken_task() {
         let mut state = State::new(Trigger::Oneshot);
         assert_eq!(wait(&mut state, Direction::Read), Some(READ));
         assert_eq!(deliver(&mut state, Interest::NONE, true), (FollowUp::SetInterest, 0));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn by_level_an_event_without_a_task_leaves_the_interest_before_a_thread_sleeps() {
+    fn level_drops_a_taskless_interest_before_a_sleep() {
         let mut state = woken();
         assert_eq!(deliver(&mut state, READ, true), (FollowUp::SetInterest, 0));
         assert_eq!(state.interest_after_event(), Some(Interest::NONE));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn by_level_polls_may_report_it_a_few_times_and_a_task_that_waits_in_time_asks_for_nothing() {
+    fn level_reports_a_few_times_and_a_timely_wait_asks_nothing() {
         let mut state = woken();
         for _ in 0..2 {
             for _ in 0..REPEATS {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn by_level_what_was_reported_in_vain_leaves_the_interest_with_the_next_change() {
+    fn level_drops_a_vain_interest_with_the_next_change() {
         let mut state = woken();
         assert_eq!(deliver(&mut state, READ, false), (FollowUp::Nothing, 0));
         assert_eq!(wait(&mut state, Direction::Write), Some(WRITE));

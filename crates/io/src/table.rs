@@ -89,7 +89,7 @@ mod tests {
     use crate::sys::{Mode, Owned, Poller};
 
     #[test]
-    fn a_former_key_means_nobody_although_its_place_is_taken() {
+    fn a_former_key_of_a_taken_place_is_invalid() {
         let poller = Arc::new(Poller::new().unwrap());
         let mode = Mode { trigger: Trigger::Level, untried: true, short_is_last: true };
         let owned = || Owned::new(UnixStream::pair().unwrap().0, Arc::clone(&poller), mode);

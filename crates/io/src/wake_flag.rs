@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_first_notification_of_a_wait_wakes_and_one_before_it_ends_it() {
+    fn only_the_first_notification_wakes_a_wait() {
         let flag = WakeFlag::default();
         assert!(!flag.notify(), "no thread waits");
         assert!(!flag.begin_wait(), "notified");

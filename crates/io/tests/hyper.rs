@@ -81,7 +81,7 @@ async fn exchange<T: Read + Write + Unpin>(near: T, far: T) {
 }
 
 #[test]
-fn requests_are_answered_over_a_socket_pair_on_one_thread() {
+fn a_socket_pair_is_served_on_one_thread() {
     let driver = Driver::new().unwrap();
     run(&driver, async {
         let (near, far) = UnixStream::pair().unwrap();
@@ -91,7 +91,7 @@ fn requests_are_answered_over_a_socket_pair_on_one_thread() {
 }
 
 #[test]
-fn requests_are_answered_over_tcp_on_one_thread() {
+fn tcp_is_served_on_one_thread() {
     let driver = Driver::new().unwrap();
     run(&driver, async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -104,7 +104,7 @@ fn requests_are_answered_over_tcp_on_one_thread() {
 }
 
 #[test]
-fn a_read_fills_what_is_offered_and_the_end_fills_nothing() {
+fn a_read_fills_the_buffer_and_the_end_nothing() {
     let driver = Driver::new().unwrap();
     let (near, mut far) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut near = Async::with_driver(&driver, near).unwrap();

@@ -147,7 +147,7 @@ fn another_program_gets_none() {
 }
 
 #[test]
-fn files_are_refused_cleanly_closed_all_and_given_to_no_other_program() {
+fn open_files_are_limited_closed_and_private() {
     every_step_fails_cleanly_without_files();
     numbers_that_cannot_be_waited_for_are_refused();
     an_interest_that_could_not_be_changed_is_ended_by_a_later_event();

@@ -70,7 +70,7 @@ fn under_fire<R: Send>(body: impl FnOnce() -> R + Send) -> R {
 }
 
 #[test]
-fn signals_end_no_wait_early_and_are_no_errors() {
+fn signals_end_no_wait_and_are_no_errors() {
     const ENOUGH: u64 = 20;
     let driver = Driver::new().unwrap();
     under_fire(|| {
@@ -86,7 +86,7 @@ fn signals_end_no_wait_early_and_are_no_errors() {
 }
 
 #[test]
-fn bytes_arrive_under_signals_to_who_reads_and_to_who_drives() {
+fn bytes_arrive_under_signals() {
     const ROUNDS: u32 = 2_000;
     let machine = Machine::start();
     under_fire(|| {

@@ -94,7 +94,7 @@ fn connection() -> io::Result<(TcpStream, TcpStream)> {
 }
 
 #[test]
-fn a_hop_of_a_pipe_is_three_system_calls() {
+fn a_pipe_hop_is_three_system_calls() {
     // That a read fills its buffer changes nothing.
     for room in [16, 1] {
         let Some(calls) = calls_of_a_ring(pipe, room) else { return };
@@ -103,7 +103,7 @@ fn a_hop_of_a_pipe_is_three_system_calls() {
 }
 
 #[test]
-fn a_hop_of_a_socket_is_three_system_calls_and_four_if_it_fills_the_buffer() {
+fn a_socket_hop_is_three_or_four_system_calls() {
     for (room, reads) in [(16, 1), (1, 2)] {
         let Some(calls) = calls_of_a_ring(connection, room) else { return };
         assert_hops(&calls, [libc::SYS_recvfrom, libc::SYS_sendto], reads);
@@ -112,7 +112,7 @@ fn a_hop_of_a_socket_is_three_system_calls_and_four_if_it_fills_the_buffer() {
 
 /// A short read of a Unix socket may end where descriptors were passed.
 #[test]
-fn a_hop_of_a_unix_socket_is_four_system_calls() {
+fn a_unix_socket_hop_is_four_system_calls() {
     for room in [16, 1] {
         let Some(calls) = calls_of_a_ring(UnixStream::pair, room) else { return };
         assert_hops(&calls, [libc::SYS_recvfrom, libc::SYS_sendto], 2);
@@ -120,7 +120,7 @@ fn a_hop_of_a_unix_socket_is_four_system_calls() {
 }
 
 #[test]
-fn reads_that_fill_a_large_buffer_do_not_wait_for_each_other() {
+fn large_reads_do_not_wait_for_each_other() {
     const LARGE: usize = 8 * 1024;
     let sections = counted(|| {
         let driver = Driver::new().unwrap();
@@ -148,7 +148,7 @@ fn reads_that_fill_a_large_buffer_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn what_is_ready_and_what_nobody_waits_for_cost_nothing_beside() {
+fn ready_and_unawaited_sources_cost_nothing() {
     let sections = counted(|| {
         let driver = Driver::new().unwrap();
         let (mut near, mut far) = driver.enter(pipe).unwrap();
@@ -198,7 +198,7 @@ fn what_is_ready_and_what_nobody_waits_for_cost_nothing_beside() {
 
 /// Workers poll between jobs, before the task that an event has woken has read.
 #[test]
-fn a_few_polls_between_an_event_and_its_read_change_no_interest() {
+fn a_few_early_polls_change_no_interest() {
     const POLLS: usize = 3;
     let sections = counted(|| {
         let driver = Driver::new().unwrap();

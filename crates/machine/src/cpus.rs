@@ -215,21 +215,21 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn each_worker_has_its_cpu_and_those_beyond_the_list_run_anywhere() {
+    fn workers_have_their_cpus_and_surplus_ones_any() {
         let all = Some((2..10).collect::<Vec<_>>());
         assert_eq!(on_eight([5, 3, 5]), Ok((vec![vec![5], vec![3], vec![5]], all.clone())));
         assert_eq!(on_eight(2..4), Ok((vec![vec![2], vec![3]], all)));
     }
 
     #[test]
-    fn all_workers_have_those_that_are_named_or_those_that_are_not() {
+    fn all_workers_have_the_named_or_unnamed_cpus() {
         assert_eq!(on_eight(Cpus::among([9, 2])), Ok((vec![], Some(vec![2, 9]))));
         assert_eq!(on_eight(Cpus::except(3..9)), Ok((vec![], Some(vec![2, 9]))));
         assert_eq!(on_eight(Cpus::except([77])), Ok((vec![], Some((2..10).collect()))));
     }
 
     #[test]
-    fn of_cpus_that_share_a_core_one_is_taken() {
+    fn one_cpu_of_each_shared_core_is_taken() {
         let (cores, rest) = on_eight(Cpus::cores()).unwrap();
         assert_eq!(cores, [[2], [3], [4], [5]]);
         assert_eq!(rest.map(|rest| rest.len()), Some(8));
@@ -242,7 +242,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_cores_of_the_greatest_capacity_are_taken_or_all_where_it_is_not_told() {
+    fn the_cores_of_greatest_capacity_are_taken() {
         assert_eq!(on_eight(Cpus::performance()), Ok((vec![], Some(vec![2, 3, 4, 5]))));
         let untold = Cpus::performance().pins(&machine(4..6), |_| None, |_| None).unwrap();
         assert_eq!(untold.rest.map(|rest| rest.cpus().count()), Some(2));
@@ -253,7 +253,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_cpu_that_is_not_there_is_named_with_those_that_are() {
+    fn a_missing_cpu_is_named_with_the_present_ones() {
         let reason = on_eight([2, 10]).unwrap_err();
         assert!(reason.contains("CPU 10, only on {2, 3, 4"), "{reason}");
         assert!(on_eight(Cpus::among([usize::MAX])).is_err());

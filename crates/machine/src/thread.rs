@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_calling_thread_runs_and_is_known_by_its_name() {
+    fn the_running_thread_is_known_by_its_name() {
         let (sender, receiver) = std::sync::mpsc::channel();
         let thread = NewThread::new("a) b (c".into(), None, move || {
             let this = ThreadInfo::current();

@@ -156,7 +156,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_the_system_does_not_tell_is_no_difference() {
+    fn unknown_topology_is_no_difference() {
         let folder = tempfile::tempdir().unwrap();
         let topology = Topology::read(folder.path());
         assert_eq!((topology.distance(0, 0), topology.distance(0, 1)), (CORE, NODE));
@@ -164,7 +164,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_cpus_is_none() {
+    fn text_without_a_list_of_cpus_is_none() {
         assert_eq!(members("0-2,8\n"), Some(vec![0, 1, 2, 8]));
         for text in ["", "a", "1-", "-1", "1,,2", "1-b"] {
             assert_eq!(members(text), None, "{text:?}");

@@ -130,13 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_differences_costs_nothing() {
+    fn a_table_without_differences_is_free() {
         let neighbours = Neighbours::of(&vec![vec![7; 3]; 3]);
         assert!(near(&neighbours, 0).is_empty() && !neighbours.of_worker(0).have(0));
     }
 
     #[test]
-    fn a_table_that_is_not_square_is_an_error_that_names_the_row() {
+    fn a_table_with_an_uneven_row_is_an_error() {
         let (_folder, topology) = two_nodes();
         let table = Victims::ByTable(vec![vec![0, 1], vec![1]]);
         let reason = table.resolve(&Pins::default(), &topology).unwrap_err();
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn workers_on_a_machine_of_two_nodes_try_their_own_node_first() {
+    fn workers_of_two_nodes_try_their_own_first() {
         let (_folder, topology) = two_nodes();
         let pins = crate::cpus::tests::pins_of([0, 2, 4, 6, 1]);
         let neighbours = Victims::Nearest.resolve(&pins, &topology).unwrap();

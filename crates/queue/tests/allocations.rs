@@ -64,7 +64,7 @@ fn use_it_all<O: Order>(worker: &Worker<u64, O>, other: &Worker<u64, O>) {
 }
 
 #[test]
-fn a_ring_allocates_nothing_after_it_was_made() {
+fn a_made_ring_allocates_nothing() {
     fn body<O: Order>() {
         let (worker, other) = (Worker::<u64, O>::new(8), Worker::<u64, O>::new(8));
         assert_eq!(allocations(|| use_it_all(&worker, &other)), 0);
@@ -76,7 +76,7 @@ fn a_ring_allocates_nothing_after_it_was_made() {
 }
 
 #[test]
-fn the_number_of_allocations_of_a_ring_does_not_depend_on_its_capacity() {
+fn any_capacity_allocates_as_often() {
     fn body<O: Order>() {
         let made = |capacity| allocations(|| drop(black_box(Worker::<u64, O>::new(capacity))));
         assert_eq!((made(1), made(2), made(1 << 12)), (2, 2, 2), "the slots, and the words");
@@ -86,7 +86,7 @@ fn the_number_of_allocations_of_a_ring_does_not_depend_on_its_capacity() {
 }
 
 #[test]
-fn a_ring_for_which_there_is_no_memory_is_an_error() {
+fn a_ring_without_memory_is_an_error() {
     fn body<O: Order>() {
         MOST.set(1 << 20);
         let refused = [
@@ -125,7 +125,7 @@ fn flow<O: Order>(injector: &Injector<usize>, worker: &Worker<usize, O>, items: 
 }
 
 #[test]
-fn a_steady_flow_through_an_injector_allocates_nothing_once_it_is_warm() {
+fn a_steady_flow_in_a_warm_injector_allocates_nothing() {
     fn body<O: Order>() {
         let (injector, worker) = (Injector::new(), Worker::<usize, O>::new(4));
         // Past the end of the first block, so that a second one is allocated.
@@ -137,7 +137,7 @@ fn a_steady_flow_through_an_injector_allocates_nothing_once_it_is_warm() {
 }
 
 #[test]
-fn an_injector_allocates_a_block_for_511_items() {
+fn an_injector_allocates_once_for_511_items() {
     let injector = Injector::new();
     let fill =
         |items: usize| allocations(|| (0..items).for_each(|item| injector.push(item).unwrap()));
@@ -158,7 +158,7 @@ fn a_rejected_push_keeps_no_block() {
 }
 
 #[test]
-fn a_steady_flow_through_shards_allocates_nothing_once_it_is_warm() {
+fn a_steady_flow_in_warm_shards_allocates_nothing() {
     let (injector, cursor) = (ShardedInjector::new(2), Cursor::default());
     let flow = |items| {
         for item in 0..items {

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use brigade_queue::{ShardedInjector, lifo};
 
 #[test]
-fn a_panic_comes_from_the_line_that_calls() {
+fn a_panic_names_the_callers_line() {
     let (heard, lines) = mpsc::channel();
     panic::set_hook(Box::new(move |info| {
         let at = info.location().map(|at| (at.file().to_owned(), at.line()));

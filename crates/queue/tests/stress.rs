@@ -241,12 +241,12 @@ fn items() -> usize {
 }
 
 #[test]
-fn lifo_rings_pass_each_item_on_once_among_eight_threads() {
+fn lifo_rings_pass_items_once_among_eight_threads() {
     eight_threads::<lifo::Lifo, 1>(items());
 }
 
 #[test]
-fn fifo_rings_pass_each_item_on_once_among_eight_threads() {
+fn fifo_rings_pass_items_once_among_eight_threads() {
     eight_threads::<fifo::Fifo, 1>(items());
 }
 
@@ -334,7 +334,7 @@ mod deques {
     /// Store buffering: the owner pushes and reads a flag, the other thread sets it, passes the heavy fence, and looks. One of the two sees
     /// the other. It needs a release build, where the owner reads before its store has left the store buffer.
     #[test]
-    fn a_push_is_seen_after_a_heavy_fence_or_its_owner_sees_what_came_before() {
+    fn a_push_is_seen_after_a_fence_or_its_owner_sees_the_rest() {
         const ROUNDS: usize = if cfg!(miri) { 50 } else { 40_000 };
         let owner = deque::Worker::new();
         owner.push(0);

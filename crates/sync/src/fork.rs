@@ -243,7 +243,7 @@ mod tests {
     use std::sync::Barrier;
 
     #[test]
-    fn concurrent_first_calls_get_the_same_value() {
+    fn concurrent_first_calls_agree() {
         // Static, as intended: their values are never freed.
         static VALUES: [PerProcess<u8>; 50] = [const { PerProcess::new() }; 50];
         for value in &VALUES {

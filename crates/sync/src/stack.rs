@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recursion_can_stop_at_any_part_of_the_stack() {
+    fn a_recursion_can_stop_anywhere_in_the_stack() {
         let check = || {
             let stack = Stack::that_begins_here(1 << 20);
             let depths = [2, 4, 8].map(|parts| deeper(&stack, parts, 0));

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use brigade_sync::ParkerGroup;
 
 #[test]
-fn a_panic_for_a_seat_that_is_not_there_comes_from_the_line_that_calls() {
+fn a_missing_seats_panic_names_the_callers_line() {
     let (heard, lines) = mpsc::channel();
     panic::set_hook(Box::new(move |info| {
         let at = info.location().map(|at| (at.file().to_owned(), at.line()));

@@ -40,7 +40,7 @@ impl Mailbox {
 /// Caught: `unpark` swapping with Relaxed (the letter not seen); `Sleepers::wake` without the lock (a wake
 /// between the look and the wait: deadlock); `park` writing `ASLEEP` by a swap (the token overwritten: deadlock).
 #[test]
-fn a_token_stored_while_parking_is_never_lost() {
+fn a_token_stored_while_parking_stays() {
     check(3, || {
         let mailbox = Arc::new(Mailbox::default());
         let other = mailbox.clone();
@@ -55,7 +55,7 @@ fn a_token_stored_while_parking_is_never_lost() {
 
 /// Caught: the last look of a timed `park` replaced by a plain store of `EMPTY` (the token lost: deadlock).
 #[test]
-fn a_token_that_meets_the_timeout_is_taken_or_stays() {
+fn a_token_at_the_timeout_is_taken_or_stays() {
     check(3, || {
         let mailbox = Arc::new(Mailbox::default());
         let other = mailbox.clone();
@@ -73,7 +73,7 @@ fn a_token_that_meets_the_timeout_is_taken_or_stays() {
 
 /// Caught: `try_take` exchanging with Relaxed (the letter not seen).
 #[test]
-fn a_token_taken_without_parking_hands_over_what_came_before() {
+fn a_token_taken_without_a_park_publishes_writes() {
     check(3, || {
         let mailbox = Arc::new(Mailbox::default());
         let other = mailbox.clone();
@@ -112,7 +112,7 @@ fn two_unparks_are_one_token() {
 
 /// Caught: `unpark` returning `true` whenever it finds no token.
 #[test]
-fn of_two_unparks_one_at_most_wakes_the_sleeper() {
+fn one_of_two_unparks_at_most_wakes_the_sleeper() {
     check(3, || {
         let mailbox = Arc::new(Mailbox::default());
         let senders = [(); 2].map(|()| {

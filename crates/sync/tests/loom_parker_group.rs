@@ -42,7 +42,7 @@ impl Mailbox {
 /// Caught: without either fence (deadlock); `unpark` looking at `asleep` before it stores the token (deadlock);
 /// `unpark` or `take` exchanging with Relaxed (the letter not seen).
 #[test]
-fn a_token_stored_while_parking_is_never_lost() {
+fn a_token_stored_while_parking_stays() {
     check(3, || {
         let mailbox = Arc::new(Mailbox::default());
         let other = mailbox.clone();
@@ -56,7 +56,7 @@ fn a_token_stored_while_parking_is_never_lost() {
 
 /// Caught: a waker that leaves out the seats behind the first one (deadlock).
 #[test]
-fn one_unpark_reaches_two_that_are_just_parking() {
+fn one_unpark_reaches_two_parking_threads() {
     check(3, || {
         let mailbox = Arc::new(Mailbox::default());
         let other = mailbox.clone();
@@ -72,7 +72,7 @@ fn one_unpark_reaches_two_that_are_just_parking() {
 
 /// Caught: the last look of a timed `park` dropping the token it finds (deadlock).
 #[test]
-fn a_token_that_meets_the_timeout_is_taken_or_stays() {
+fn a_token_at_the_timeout_is_taken_or_stays() {
     check(3, || {
         let mailbox = Arc::new(Mailbox::default());
         let other = mailbox.clone();
@@ -90,7 +90,7 @@ fn a_token_that_meets_the_timeout_is_taken_or_stays() {
 ///
 /// Caught: `unpark` clearing the bits in `asleep` that it is about to call (deadlock).
 #[test]
-fn a_thread_that_sleeps_again_is_woken_again() {
+fn a_second_sleep_is_woken_again() {
     check(3, || {
         let mailbox = Arc::new(Mailbox::default());
         let other = mailbox.clone();

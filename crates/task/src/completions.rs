@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_is_listed_in_that_order_however_it_ends() {
+    fn completions_are_listed_in_their_order() {
         let (mut set, jobs, ..) = set_of(4);
         assert!(!set.is_any());
         let mut handles = Vec::new();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn each_end_is_told_after_it_has_been_listed() {
+    fn each_end_is_told_after_its_listing() {
         let (set, jobs, _, woken) = set_of(3);
         let set = Arc::new(std::sync::Mutex::new(set));
         let (told, seen) = (Arc::new(std::sync::Mutex::new(Vec::new())), Arc::downgrade(&set));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_is_not_listed() {
+    fn a_leaving_job_is_not_listed() {
         let (mut set, mut jobs, count, _) = set_of(4);
         let (job, mut handle) = jobs.pop().unwrap();
         assert_eq!(handle.leave_and_settle(None), Some(Outcome::Returned));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_woken_once_and_when_there_are_enough() {
+    fn a_wait_is_woken_once_for_enough_ends() {
         let (mut set, jobs, count, woken) = set_of(4);
         let (jobs, _handles): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
         let mut jobs = jobs.into_iter();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_take_that_is_not_enough_lets_the_wait_go_on() {
+    fn a_short_take_lets_the_wait_go_on() {
         let (mut set, jobs, count, woken) = set_of(3);
         let (jobs, _handles): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
         let mut jobs = jobs.into_iter();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_that_is_dropped_leaves_its_jobs_as_they_are() {
+    fn a_dropped_set_leaves_its_jobs() {
         let (mut set, jobs, count, woken) = set_of(3);
         assert!(set.wait(2, count.clone().into()));
         let mut jobs = jobs.into_iter();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waker_that_panics_is_contained() {
+    fn a_panicking_waker_is_contained() {
         struct Panics;
         impl Wake for Panics {
             fn wake(self: Arc<Self>) {

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_whose_drop_panics_is_not_dropped() {
+    fn a_payload_that_panics_is_not_dropped() {
         contain(|| resume_unwind(Box::new(Bomb)));
     }
 }

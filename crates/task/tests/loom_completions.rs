@@ -25,7 +25,7 @@ fn taken(set: &mut Completions) -> Vec<usize> {
 
 /// Caught: a take that clears `is_any` after it has released the lock.
 #[test]
-fn what_ends_beside_a_take_is_listed_once() {
+fn an_end_beside_a_take_is_listed_once() {
     check(3, || {
         let mut set = Completions::new();
         let (first, first_handle) = set.job(1, || 1);
@@ -63,7 +63,7 @@ fn a_wait_ends_with_the_job() {
 
 /// Caught: a push that takes the waker of a wait for more.
 #[test]
-fn a_wait_for_two_is_woken_once_when_both_have_ended() {
+fn a_wait_for_two_is_woken_once_after_both() {
     check(3, || {
         let (mut set, waker) = (Completions::new(), Arc::new(ParkingWaker::default()));
         let (first, _first_handle) = set.job(1, || ());
@@ -84,7 +84,7 @@ fn a_wait_for_two_is_woken_once_when_both_have_ended() {
 
 /// Caught: a push that clears the keys when it ends the wait.
 #[test]
-fn a_push_that_comes_late_takes_nothing_away() {
+fn a_late_push_takes_nothing_away() {
     check(3, || {
         let (mut set, waker) = (Completions::new(), Arc::new(ParkingWaker::default()));
         let (first, _first_handle) = set.job(1, || ());
@@ -104,7 +104,7 @@ fn a_push_that_comes_late_takes_nothing_away() {
 
 /// Caught: `claim_and_leave` that claims and leaves in two steps, that does not look for a claim, or that does not leave.
 #[test]
-fn a_job_is_listed_or_runs_on_the_thread_of_its_set() {
+fn a_job_is_listed_or_runs_on_its_sets_thread() {
     check(3, || {
         let mut set = Completions::new();
         let (job, mut handle) = set.job(7, || 42);
@@ -128,7 +128,7 @@ fn a_job_is_listed_or_runs_on_the_thread_of_its_set() {
 
 /// Caught: `offer_slot` without Release, or that does not look for `DONE`; `finish` without Acquire.
 #[test]
-fn a_job_that_is_added_beside_its_end_is_listed_or_refused() {
+fn a_job_added_beside_its_end_is_listed_or_refused() {
     check(3, || {
         let mut set = Completions::new();
         let (job, mut handle) = Job::with_handle(|| 42);
@@ -143,7 +143,7 @@ fn a_job_that_is_added_beside_its_end_is_listed_or_refused() {
 
 /// Loom finds a cell that is used after it was freed.
 #[test]
-fn a_handle_and_a_set_that_are_dropped_beside_the_end_leave_the_cell_to_it() {
+fn the_end_frees_a_cell_of_dropped_handle_and_set() {
     check(3, || {
         let set = Completions::new();
         let (job, handle) = set.job(7, || 42);

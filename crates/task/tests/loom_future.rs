@@ -239,7 +239,7 @@ fn in_a_thread(call: impl FnOnce() + 'static) -> thread::JoinHandle<()> {
 /// Caught: `finish_unless_stopped` that looks before it changes the state; `abandon` whether or not the result has been
 /// written; a release of the job's side that frees whether or not the handle is alive.
 #[test]
-fn a_cancel_beside_the_end_and_the_drop_of_the_handle_has_one_winner() {
+fn a_cancel_beside_end_and_drop_has_one_winner() {
     for (is_kept, may_drop) in [(false, false), (false, true), (true, false), (true, true)] {
         explore(3, move || {
             let tally = Tally::default();
@@ -287,7 +287,7 @@ fn a_cancel_beside_the_first_poll_is_heard() {
 ///
 /// Caught: `request_stop` by a look and a change in two steps.
 #[test]
-fn a_cancel_beside_the_drop_of_the_job_has_one_cause() {
+fn a_cancel_beside_a_drop_has_one_cause() {
     explore(3, || {
         let tally = Tally::default();
         let Spawned { job, handle } = spawned(&tally, &Event::new([false; 2]), Binding);
@@ -336,7 +336,7 @@ fn a_cancel_beside_a_wake_has_one_winner() {
 /// Caught: `begin_poll` or `wake` with Relaxed; a `wake` that changes nothing where `SCHEDULED` is set; an `end_poll` that
 /// ignores `SCHEDULED`.
 #[test]
-fn a_wake_beside_a_poll_is_followed_by_another() {
+fn a_wake_beside_a_poll_brings_another() {
     for by_ref in [false, true] {
         explore(3, move || {
             let (tally, event) = (Tally::default(), Event::new([false, true]));
@@ -363,7 +363,7 @@ fn a_wake_beside_a_poll_is_followed_by_another() {
 
 /// Caught: as above; and a `wake` that makes a job although there is one.
 #[test]
-fn two_wakes_at_once_are_one_job_and_lose_nothing() {
+fn two_concurrent_wakes_are_one_job() {
     explore(3, || {
         let (tally, event) = (Tally::default(), Event::new([false, false]));
         let (handle, task) = waiting(&tally, &event);
@@ -390,7 +390,7 @@ fn two_wakes_at_once_are_one_job_and_lose_nothing() {
 /// Caught: a claim without a reference, or with Relaxed; a `begin_poll` of a future that is being polled; a stale job that cancels its
 /// future, or does not drop its reference.
 #[test]
-fn a_handle_that_polls_beside_the_job_and_a_wake_has_the_future_alone() {
+fn a_polling_handle_has_the_future_alone() {
     for (is_polled, sweeps) in [(false, false), (false, true), (true, false), (true, true)] {
         explore(3, move || {
             let (tally, event) = (Tally::default(), Event::new([false, true]));
@@ -432,7 +432,7 @@ fn a_handle_that_polls_beside_the_job_and_a_wake_has_the_future_alone() {
 
 /// Caught: `State::finish` without Release; `is_done` with Relaxed.
 #[test]
-fn who_waits_for_a_future_sees_a_whole_outcome_and_the_future_gone() {
+fn a_waiter_sees_a_whole_outcome_and_no_future() {
     explore(3, || {
         let tally = Tally::default();
         let Spawned { job, mut handle } = spawned(&tally, &Event::new([true; 2]), Binding);
@@ -452,7 +452,7 @@ fn who_waits_for_a_future_sees_a_whole_outcome_and_the_future_gone() {
 /// Caught: a `Lifecycle::finish` that is the last whatever the count, or never; a `wake` that is never the last; a `wake` of
 /// a future that has ended that makes a job; a `drop_reference` or a `Lifecycle::finish` with Relaxed.
 #[test]
-fn late_wakers_beside_the_end_free_the_cell_once_and_last() {
+fn late_wakers_beside_the_end_free_the_cell_last() {
     for (is_kept, is_woken) in [(true, true), (false, true), (false, false)] {
         explore(3, move || {
             let (tally, event) = (Tally::default(), Event::new([true, false]));
@@ -486,7 +486,7 @@ fn late_wakers_beside_the_end_free_the_cell_once_and_last() {
 /// Caught: a dropped job that does not end its future; a `claim_or_wake` that claims no future that is queued, or does
 /// not wake one that is polled, or with Relaxed.
 #[test]
-fn the_end_beside_a_wake_or_a_poll_drops_the_future_once() {
+fn the_end_beside_a_poll_drops_the_future_once() {
     for is_polled in [false, true] {
         explore(3, move || {
             let (tally, event) = (Tally::default(), Event::new([false; 2]));
@@ -519,7 +519,7 @@ fn the_end_beside_a_wake_or_a_poll_drops_the_future_once() {
 /// Caught: a `drop_reference` that drops the last reference of an idle future; one in two steps, a subtraction and then a
 /// look.
 #[test]
-fn the_last_waker_that_goes_beside_a_cancel_or_another_leaves_one_job() {
+fn the_last_waker_beside_a_cancel_leaves_one_job() {
     for cancels in [false, true] {
         explore(3, move || {
             let (tally, event) = (Tally::default(), Event::new([false; 2]));

@@ -79,7 +79,7 @@ fn join<T>(mut handle: JoinHandle<T>) -> Result<T, JoinError> {
 
 /// Caught: `abandon` clearing the bit whether or not the result has been written; `finish` without Release.
 #[test]
-fn a_job_beside_the_drop_of_its_handle_drops_everything_once() {
+fn a_job_beside_its_handles_drop_drops_all_once() {
     check(3, || {
         let (tally, job, handle) = counted_job();
         let runner = run(job);
@@ -92,7 +92,7 @@ fn a_job_beside_the_drop_of_its_handle_drops_everything_once() {
 
 /// Caught: `finish` without Release; `is_done` with Relaxed.
 #[test]
-fn an_outcome_that_is_seen_is_whole() {
+fn a_seen_outcome_is_whole() {
     check(3, || {
         let (tally, job, mut handle) = counted_job();
         let runner = run(job);
@@ -170,7 +170,7 @@ fn the_waker_of_the_last_poll_is_woken() {
 
 /// Caught: `reclaim_slot` or `abandon` that does not look for `DONE` in the same step.
 #[test]
-fn a_handle_dropped_with_a_waker_in_place_leaves_nothing_behind() {
+fn a_handle_dropped_with_a_waker_leaves_nothing() {
     check(3, || {
         let (tally, job, mut handle) = counted_job();
         let waker = Arc::new(ParkingWaker::default());
@@ -188,7 +188,7 @@ fn a_handle_dropped_with_a_waker_in_place_leaves_nothing_behind() {
 
 /// Caught: `offer_waker` without Release; `finish` that does not wake.
 #[test]
-fn a_join_returns_cancelled_when_the_job_is_dropped() {
+fn a_dropped_jobs_join_returns_cancelled() {
     check(3, || {
         let (tally, job, handle) = counted_job();
         let canceller = thread::spawn(move || {
@@ -206,7 +206,7 @@ fn a_join_returns_cancelled_when_the_job_is_dropped() {
 
 /// Caught: `claim` by a load and an addition in two steps; `is_done` with Relaxed.
 #[test]
-fn a_job_runs_on_its_worker_or_on_the_joining_thread() {
+fn a_job_runs_on_its_worker_or_its_joiner() {
     check(3, || {
         let (tally, job, handle) = counted_job();
         let runner = run(job);
@@ -227,7 +227,7 @@ fn a_job_runs_on_its_worker_or_on_the_joining_thread() {
 
 /// Caught: `claim` by a load and an addition in two steps; `is_done` with Relaxed.
 #[test]
-fn a_job_is_cancelled_or_runs_on_the_joining_thread() {
+fn a_job_is_cancelled_or_run_by_its_joiner() {
     check(3, || {
         let (tally, job, handle) = counted_job();
         let canceller = thread::spawn(move || {
@@ -267,7 +267,7 @@ fn assert_one_outcome(
 }
 
 #[test]
-fn a_job_runs_on_its_worker_or_is_cancelled_by_the_joining_thread() {
+fn a_job_runs_or_its_joiner_cancels_it() {
     check(3, || {
         let (tally, job, handle) = counted_job();
         let runner = run(job);
@@ -281,7 +281,7 @@ fn a_job_runs_on_its_worker_or_is_cancelled_by_the_joining_thread() {
 }
 
 #[test]
-fn a_job_runs_on_its_worker_or_is_cancelled_from_elsewhere() {
+fn a_job_runs_or_is_cancelled_from_elsewhere() {
     check(3, || {
         let (tally, job, handle) = counted_job();
         let canceller = handle.canceller().unwrap();
@@ -299,7 +299,7 @@ fn a_job_runs_on_its_worker_or_is_cancelled_from_elsewhere() {
 
 /// Loom finds a cell that is freed twice, never, or before its last use.
 #[test]
-fn a_cell_is_freed_by_the_last_of_its_three_sides() {
+fn the_last_of_three_sides_frees_a_cell() {
     check(3, || {
         let (tally, job, handle) = counted_job();
         let canceller = handle.canceller().unwrap();

@@ -38,7 +38,7 @@ fn left(call: impl Fn()) -> usize {
 }
 
 #[test]
-fn memory_that_is_left_is_seen() {
+fn leaked_memory_is_seen() {
     assert_eq!(left(|| drop(Box::new([0_u8; 100]))), 0);
     // Freed at the end of the test: the address sanitizer looks for leaks.
     let kept = RefCell::new(Vec::with_capacity(2));
@@ -94,7 +94,7 @@ const WAYS: [(&str, Way); 9] = [
 ];
 
 #[test]
-fn a_closure_that_has_ended_leaves_nothing() {
+fn an_ended_closure_leaves_nothing() {
     for (way, end) in WAYS {
         let plain = || {
             let content = Box::new(1);
@@ -153,7 +153,7 @@ fn run_all() {
 }
 
 #[test]
-fn a_future_that_has_ended_leaves_nothing() {
+fn an_ended_future_leaves_nothing() {
     for (way, end) in WAYS {
         let at_once = || {
             let Spawned { job, handle } = Spawned::new(ready(Box::new(1)), (), Queueing);

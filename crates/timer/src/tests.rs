@@ -16,7 +16,7 @@ fn distance(rng: &mut fastrand::Rng, scale: u64) -> u64 {
 }
 
 #[test]
-fn a_wheel_gives_timers_in_the_same_order_as_a_sorted_map() {
+fn a_wheel_keeps_the_order_of_a_sorted_map() {
     let mut rng = fastrand::Rng::with_seed(7);
     for round in 0..200 {
         let (start, scale) = (Instant::now(), 1 << rng.u32(18..46));
@@ -62,7 +62,7 @@ fn a_wheel_gives_timers_in_the_same_order_as_a_sorted_map() {
 }
 
 #[test]
-fn a_wheel_that_has_turned_to_a_slot_of_a_higher_level_knows_its_timers() {
+fn a_wheel_turned_to_a_higher_slot_knows_its_timers() {
     // The last tick of a block at each level, and timers behind it in the order in which they are set.
     for end in (1..7).map(|digits| 1_u64 << (6 * digits)) {
         let start = Instant::now();

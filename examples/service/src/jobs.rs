@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_free_again_when_its_claim_is_dropped() {
+    fn a_dropped_claim_frees_the_name() {
         let (table, id) = (Table::default(), Id::new("one").unwrap());
         let claim = table.claim(&id).unwrap();
         assert!(table.claim(&id).is_none() && table.state(&id) == Some(State::Queued));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_a_name_of_a_file_and_of_a_subject() {
+    fn an_id_is_a_file_name_and_a_subject() {
         let long = "a".repeat(65);
         for bad in ["", ".", "..", "a/b", "a.b", "a b", "*", ">", "é", &long] {
             assert_eq!(Id::new(bad), None, "{bad}");

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_stored_once_and_leaves_no_parts() {
+    fn a_file_is_stored_once_without_parts() {
         let folder = std::env::temp_dir().join(format!("thumbnails-store-{}", std::process::id()));
         let (pool, id) = (brigade::Pool::new(1), Id::new("one").unwrap());
         let store = Store::folder(folder.clone(), pool.handle()).unwrap();

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thumbnail_fits_into_its_square_and_keeps_its_shape() {
+    fn a_thumbnail_fits_its_square_in_shape() {
         for (of, fits) in [((300, 200), (64, 43)), ((200, 300), (43, 64)), ((20, 10), (20, 10))] {
             let made = thumbnail(&png(of.0, of.1), 64).unwrap();
             assert_eq!((made.width, made.height), of);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_image_in_another_size_looks_the_same_and_has_another_sum() {
+    fn another_size_looks_the_same_with_another_sum() {
         let [large, small] = [(512, 512), (256, 256)].map(|(width, height)| {
             let image = image::load_from_memory(&png(512, 512)).unwrap();
             let mut file = Cursor::new(Vec::new());
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_image_or_too_large_is_an_error() {
+    fn no_image_and_a_large_file_are_errors() {
         assert!(thumbnail(b"an essay", 64).unwrap_err().contains("not an image"));
         assert!(thumbnail(&png(300, 200)[..200], 64).unwrap_err().contains("not an image"));
         let wide = thumbnail(&png(MAX_SIDE + 1, 1), 64).unwrap_err();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_job_stops_while_it_reads_its_file() {
+    fn a_cancelled_job_stops_reading_its_file() {
         let pool = brigade::Pool::new(1);
         let (begun, begins) = std::sync::mpsc::channel();
         let (go, goes) = std::sync::mpsc::channel::<()>();

@@ -101,7 +101,7 @@ mod tests {
     use super::{Place, allowed};
 
     #[test]
-    fn the_worker_that_is_measured_and_the_thread_that_measures_have_a_cpu_each() {
+    fn the_measured_worker_and_the_meter_have_a_cpu_each() {
         let mine = || allowed().expect("a set");
         let before = mine();
         let (this, worker) = Place::Beside

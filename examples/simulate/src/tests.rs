@@ -62,14 +62,14 @@ fn together<F: Future<Output = ()> + 'static>(
 }
 
 #[test]
-fn one_core_takes_the_cost_of_each_job() {
+fn a_single_core_pays_for_each_job() {
     let costs = Costs { job: 100.0, ..FREE };
     let run = throughput(1, 1, 1, 999).run(&setting(costs, 1), 2);
     assert!(same(run.time, 1_000.0 * 100e-9), "{run:?}");
 }
 
 #[test]
-fn a_fan_out_without_other_costs_takes_its_work_over_the_cores() {
+fn a_free_fan_out_takes_work_over_cores() {
     for workers in [1, 2, 4, 32] {
         let one = FanOut { workers, children: 64, work: 1_000.0, shots: 3 };
         let run = one.run(&setting(FREE, 1), workers);
@@ -78,14 +78,14 @@ fn a_fan_out_without_other_costs_takes_its_work_over_the_cores() {
 }
 
 #[test]
-fn an_idle_pool_begins_a_job_when_its_worker_has_been_woken() {
+fn an_idle_pool_begins_a_job_at_its_wake_up() {
     let costs = Costs { wake: 7_000.0, call: 3_000.0, ..FREE };
     let run = Wake { workers: 4, shots: 5 }.run(&setting(costs, 1), 4);
     assert!(same(run.time, 7e-6) && same(run.submit, 3e-6), "{run:?}");
 }
 
 #[test]
-fn the_looks_of_the_woken_worker_are_on_the_way_of_the_job() {
+fn the_woken_workers_looks_delay_the_job() {
     let costs = Costs { wake: 7_000.0, call: 3_000.0, hit: 100.0, ..FREE };
     let start = |workers: usize| {
         let run = Wake { workers, shots: 5 }.run(&setting(costs.clone(), 1), workers);
@@ -98,7 +98,7 @@ fn the_looks_of_the_woken_worker_are_on_the_way_of_the_job() {
 }
 
 #[test]
-fn each_submission_gets_its_flag_from_a_worker_and_every_second_its_slot() {
+fn each_submission_gets_a_flag_and_every_second_a_slot() {
     let costs = Costs { wake: 7_000.0, transfer: 50.0, stream: 0.5, ..FREE };
     let machine = Machine::new(costs.clone(), 2, usize::MAX);
     let (pool, times) = (Pool::new(1, 2), Rc::<RefCell<Vec<f64>>>::default());
@@ -125,7 +125,7 @@ fn each_submission_gets_its_flag_from_a_worker_and_every_second_its_slot() {
 }
 
 #[test]
-fn a_line_that_is_touched_once_per_job_bounds_the_rate_by_its_transfer() {
+fn a_line_touched_per_job_bounds_the_rate() {
     let line = Rc::new(Line::default());
     let nanos = together(Costs { transfer: 50.0, ..FREE }, 8, usize::MAX, |cpu| {
         let line = line.clone();
@@ -142,7 +142,7 @@ fn a_line_that_is_touched_once_per_job_bounds_the_rate_by_its_transfer() {
 }
 
 #[test]
-fn reads_need_no_transfer_until_another_cpu_writes() {
+fn reads_are_free_until_another_cpu_writes() {
     let line = Rc::new(Line::default());
     let nanos = together(Costs { transfer: 50.0, ..FREE }, 2, usize::MAX, |cpu| {
         let line = line.clone();
@@ -179,7 +179,7 @@ fn a_transfer_to_another_group_takes_longer() {
 }
 
 #[test]
-fn a_lock_is_held_by_one_thread_at_a_time() {
+fn a_lock_has_a_single_holder() {
     let (lock, inside) = (Rc::new(Lock::default()), Rc::new(Cell::new(false)));
     let nanos = together(FREE, 8, usize::MAX, |cpu| {
         let (lock, inside) = (lock.clone(), inside.clone());
@@ -215,7 +215,7 @@ fn runs(setting: &Setting) -> Vec<(Run, u64, usize)> {
 }
 
 #[test]
-fn every_job_runs_and_every_park_ends_in_a_wake_up_or_lasts() {
+fn every_job_runs_and_every_park_ends_or_lasts() {
     // Few nanoseconds to sleep and to wake let submissions meet workers at every step.
     let short = Costs { call: 20.0, wake: 30.0, park: 10.0, ..Costs::RECORDED };
     for (costs, seed) in [(Costs::RECORDED, 1), (short.clone(), 2), (short, 3), (FREE, 4)] {

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_take_is_what_we_do_not() {
+    fn cpu_time_not_ours_is_of_others() {
         let round = |cpus: Option<f64>| cpus.map(|cpus| (cpus * 100.0).round() / 100.0);
         // Both CPUs computed for all of two seconds, of which we had 1.4 CPU seconds.
         let busy = span(200, 20, 1.4);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_counts_nothing_says_nothing() {
+    fn a_file_without_counts_says_nothing() {
         assert_eq!(span(0, 0, 1.4).other_cpus, None);
         let nothing = made_up(&[]).1;
         let reading = Reading::with(&nothing, 1.0, Instant::now());
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_of_our_own_is_read_whatever_its_name_is() {
+    fn our_own_process_is_read_under_any_name() {
         let stat = "7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20";
         let (_folder, kernel) = made_up(&[("proc/7/stat", stat), ("proc/8/stat", "8 (x")]);
         assert_eq!(process(&kernel, 7), Some(2.0));
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_machine_is_said_in_one_line_and_a_kernel_without_files_is_quiet() {
+    fn a_busy_machine_is_one_line_and_no_files_are_quiet() {
         let (_folder, kernel) = made_up(&[]);
         let mut noise = Noise::new(kernel, 1);
         noise.begin();

@@ -92,7 +92,7 @@ mod tests {
     use std::thread::Builder;
 
     #[test]
-    fn a_thread_that_cannot_start_ends_the_check_of_the_others() {
+    fn a_failed_start_ends_the_other_checks() {
         let started = Cell::new(0);
         let third = || {
             started.set(started.get() + 1);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_that_took_long_is_lost_time_and_the_worst_cpu_counts() {
+    fn a_long_piece_is_lost_time_on_the_worst_cpu() {
         let quiet = vec![1e-5; 100];
         let disturbed: Vec<_> =
             (0..100).map(|piece| if piece == 50 { 1e-3 } else { 1e-5 }).collect();

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_names_its_best_peer_and_a_verdict() {
+    fn each_row_names_best_peer_and_verdict() {
         let answer = of(
             &[
                 sheet(
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_failed_has_no_verdict_and_rows_without_brigade_no_line() {
+    fn failed_targets_and_foreign_rows_have_no_verdict() {
         let mut failed = sheet(1, &[("brigade", 1e-6), ("tokio", 2e-6)]);
         failed.lanes[0].failure = Some("lost a task".to_owned());
         let answer =
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn like_is_compared_with_like_and_the_others_stand_beside() {
+    fn only_like_is_compared_with_like() {
         let mut row = sheet(
             2,
             &[("brigade", 4e-6), ("brigade-lifo", 3e-6), ("tokio", 5e-6), ("chili", 1e-6)],
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_workloads_each_has_one_line_in_its_family_unless_all_is_asked_for() {
+    fn each_of_many_workloads_has_one_line() {
         let rows = super::FAMILIES.iter().flat_map(|(_, workloads)| workloads.iter());
         let rows = rows.flat_map(|workload| [1, 2].map(|threads| (workload, threads)));
         let sheets: Vec<_> = rows

@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn another_schema_is_not_read_whatever_else_it_has() {
+    fn another_schema_is_not_read() {
         let error = Results::parse(br#"{ "schema": 1, "results": 7 }"#).expect_err("an error");
         assert!(error.contains("its schema is 1, and this program reads schema 2: measure again"));
     }

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_values_and_those_of_the_same_kind_do_not_differ() {
+    fn equal_and_alike_values_do_not_differ() {
         let one = around(1.0, 0);
         let same = of(&one, &one, Lower).expect("comparable");
         assert_eq!((same.low, same.middle, same.high), (1.0, 1.0, 1.0));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn twice_as_much_is_better_or_worse_by_its_direction() {
+    fn twice_as_much_is_better_or_worse() {
         let (one, two) = (around(1.0, 0), around(2.0, 5));
         let speedup = of(&two, &one, Higher).expect("comparable");
         assert!(1.8 < speedup.low && speedup.low <= speedup.middle, "{speedup:?}");
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_round_of_both_sides_does_not_hide_a_difference() {
+    fn a_shared_slow_round_hides_no_difference() {
         // Drawn apart, the medians would be anywhere between 1 and 81.
         let drift = [1.0, 3.0, 9.0, 27.0, 81.0];
         let speedup = of(&drift.map(|value| value * 0.5), &drift, Lower).expect("comparable");
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn worse_is_an_interval_wholly_beyond_the_bound_and_a_wide_one_around_it_is_unclear() {
+    fn an_interval_beyond_the_bound_is_worse_around_it_unclear() {
         for (low, high, word) in [
             (1.031, 1.2, "worse"),
             (1.029, 1.2, "unclear: the instructions decide"),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_digits_has_no_ratio() {
+    fn a_number_without_digits_has_no_ratio() {
         for value in [0.0, -1.0, 1e-11, f64::NAN, f64::INFINITY] {
             assert!(of(&[1.0, value, 1.0], &[1.0; 3], Lower).is_none(), "{value}");
             assert!(of(&[1.0; 3], &[value; 3], Higher).is_none(), "{value}");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_a_median_is_within_the_range_and_one_far_round_is_not_its_end() {
+    fn the_interval_of_a_median_ignores_a_far_round() {
         assert_eq!(interval(&[1.0; 5]), Some([1.0, 1.0]));
         let mut samples = around(1.0, 3);
         samples[4] = 50.0;

@@ -213,7 +213,7 @@ mod tests {
     use crate::workload::Metric;
 
     #[test]
-    fn a_round_that_is_an_outlier_is_said_below_the_usual_table() {
+    fn an_outlying_round_is_noted_below_the_table() {
         let sheet = |last: f64| Sheet {
             metrics: vec![Metric::less("time", "s")],
             lanes: vec![Lane {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_of_threads_is_shown_as_a_number_and_compared_with_none_that_is_0() {
+    fn a_thread_count_is_a_number_and_0_has_no_ratio() {
         let lane = |name: &str, left| Lane {
             values: vec![vec![left; 3], vec![0.5; 3]],
             ..Lane::new(name, true, Class::Threads)

@@ -64,7 +64,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_target_has_a_name_of_its_own_in_its_family() {
+    fn targets_of_a_family_have_distinct_names() {
         for (family, targets) in FAMILIES {
             let names: HashSet<_> = targets.iter().map(|target| target.name).collect();
             assert_eq!(names.len(), targets.len(), "{family}");
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_a_workload_or_a_family_compares_is_in_its_family() {
+    fn compared_names_are_in_their_family() {
         let [_, _, forks, queues, _, runtimes] = FAMILIES;
         let compared: [(_, &[_]); 3] = [
             (

@@ -48,7 +48,7 @@ mod tests {
     use std::mem::size_of;
 
     #[test]
-    fn a_task_with_a_handle_of_brigade_is_three_words() {
+    fn a_task_with_a_handle_is_three_words() {
         assert_eq!(size_of::<Link<brigade::Handle>>(), 24);
     }
 }

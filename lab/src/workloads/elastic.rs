@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn one_burst_that_few_threads_ran_is_seen_among_others() {
+    fn a_burst_on_few_threads_is_noticed() {
         let elastic =
             Elastic { core: 1, max: 8, keep_alive_ms: 1, jobs: 4, block_ms: 30, bursts: 3 };
         let bench = Bench::new(Tally::leak(), Fault::None);

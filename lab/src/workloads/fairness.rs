@@ -227,13 +227,13 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_lets_every_job_have_its_turn_gives_up_no_bystander() {
+    fn a_fair_pool_gives_up_no_bystander() {
         let [max, given_up, rate] = values(&one(true), 10_000, ["max", "given-up", "rate"]);
         assert!(max < 10.0 && given_up == 0.0 && rate > 0.0, "{max} {given_up} {rate}");
     }
 
     #[test]
-    fn a_run_ends_although_the_pool_starts_no_bystander_while_the_chains_run() {
+    fn a_run_ends_without_any_bystander_started() {
         // The first chain never releases the thread.
         let [p50, max, given_up] = values(&one(false), 10, ["p50", "max", "given-up"]);
         assert_eq!((p50, max), (0.01, 0.01));

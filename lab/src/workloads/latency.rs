@@ -187,7 +187,7 @@ mod tests {
     use super::{Latency, rse};
 
     #[test]
-    fn bursts_go_on_until_the_error_is_small_or_there_are_too_many() {
+    fn bursts_go_on_to_a_small_error_or_the_limit() {
         let row = Latency {
             threads: 1,
             producers: 1,

@@ -132,7 +132,7 @@ mod tests {
     use super::slope;
 
     #[test]
-    fn the_slope_leaves_out_what_is_there_without_tasks() {
+    fn the_slope_leaves_out_the_taskless_part() {
         assert_eq!(slope(&[(1.0, 1_100.0), (2.0, 1_200.0), (3.0, 1_300.0)]), 100.0);
         // Errors of the same size on both sides of the line make up for each other.
         let points = [(1.0, 1_110.0), (2.0, 1_190.0), (3.0, 1_290.0), (4.0, 1_410.0)];

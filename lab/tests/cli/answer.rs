@@ -11,7 +11,7 @@ fn answer(output: &str) -> &str {
 }
 
 #[test]
-fn each_row_has_the_peer_with_the_best_median() {
+fn each_row_has_its_best_median_peer() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
     let rows = [
@@ -55,7 +55,7 @@ fn each_row_has_the_peer_with_the_best_median() {
 }
 
 #[test]
-fn all_has_a_metric_for_each_workload_and_says_when_rounds_are_too_few() {
+fn all_has_a_metric_per_workload_and_warns_of_few_rounds() {
     let rows = ["all", "--rounds", "1", "--target", "segqueue,brigade-injector,spmc,brigade-burst"];
     for (further, is_verbose) in [(None, false), (Some("--verbose"), true)] {
         let output = run(lab(rows).args(further));
@@ -76,7 +76,7 @@ fn all_has_a_metric_for_each_workload_and_says_when_rounds_are_too_few() {
 }
 
 #[test]
-fn one_workload_and_one_side_alone_have_no_answer() {
+fn one_workload_or_side_alone_has_no_answer() {
     for (rows, expected) in [
         (
             &["wake", "--shots", "2", "--target", "brigade,rayon", "--rounds", "1"][..],

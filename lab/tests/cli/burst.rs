@@ -12,7 +12,7 @@ fn burst(options: &[&str]) -> Value {
 }
 
 #[test]
-fn values_for_which_nobody_is_free_come_back_or_wait() {
+fn values_without_a_receiver_return_or_wait() {
     let options = ["--messages", "5", "--receivers", "3", "--gap-ms", "5", "--bursts", "10"];
     let report = burst(&[&options[..], &["--block-ms", "20", "--target", "all"]].concat());
     for (target, keeps) in [
@@ -34,7 +34,7 @@ fn values_for_which_nobody_is_free_come_back_or_wait() {
 }
 
 #[test]
-fn what_is_said_of_the_values_of_a_burst_is_in_order() {
+fn a_bursts_figures_are_in_order() {
     let report = burst(&["--messages", "3", "--receivers", "3", "--bursts", "10"]);
     for target in ["brigade-burst", "burst-pool", "spmc", "crossbeam-channel"] {
         let shares = ["p1", "p10", "p50", "p90", "p99"].map(|name| median(&report, target, name));

@@ -11,7 +11,7 @@ fn measured(target: &str, arguments: &str, metric: &str) -> f64 {
 }
 
 #[test]
-fn jobs_that_share_a_thread_begin_one_after_the_other() {
+fn jobs_of_one_thread_begin_in_turn() {
     let row = "ramp-up --threads 2 --jobs 6 --block-ms 20 --shots 2";
     assert!(
         measured("brigade", row, "p50") >= 0.04,
@@ -20,13 +20,13 @@ fn jobs_that_share_a_thread_begin_one_after_the_other() {
 }
 
 #[test]
-fn jobs_that_have_a_thread_each_begin_while_all_others_block() {
+fn jobs_on_their_own_threads_begin_beside_blocked_ones() {
     let row = "ramp-up --threads 5 --block-ms 400 --shots 1";
     assert!(measured("brigade", row, "max") < 0.4);
 }
 
 #[test]
-fn a_timer_that_is_due_while_the_only_worker_computes_is_late() {
+fn a_timer_due_beside_a_computing_worker_is_late() {
     let row = "busy-io --chains 1 --work-us 30000 --millis 200";
     assert!(measured("tokio-current-thread", row, "timer-p50") >= 0.015);
     let row = "busy-io --chains 1 --work-us 30000 --millis 200";

@@ -54,7 +54,7 @@ fn texts(svg: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_chart_has_a_bar_for_each_target_and_says_where_the_numbers_come_from() {
+fn a_chart_has_a_bar_per_target_and_its_source() {
     let (_folder, results) = folder(&report().to_string());
     let output = chart(&results, &["--workload", "throughput"]);
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
@@ -76,7 +76,7 @@ fn a_chart_has_a_bar_for_each_target_and_says_where_the_numbers_come_from() {
 }
 
 #[test]
-fn options_of_the_chart_choose_what_it_shows() {
+fn chart_options_choose_its_content() {
     let (_folder, results) = folder(&report().to_string());
     let shown = |arguments: &[&str], expected: &str| {
         let output = chart(&results, arguments);
@@ -94,7 +94,7 @@ fn options_of_the_chart_choose_what_it_shows() {
 }
 
 #[test]
-fn what_the_file_does_not_have_is_answered_with_what_it_has() {
+fn a_missing_row_is_answered_with_the_present_ones() {
     let (_folder, results) = folder(&report().to_string());
     for (arguments, reason) in [
         (&["--workload", "wake"][..], "it has throughput, fairness"),
@@ -123,7 +123,7 @@ fn what_the_file_does_not_have_is_answered_with_what_it_has() {
 }
 
 #[test]
-fn a_file_that_is_no_result_file_says_so() {
+fn a_file_without_results_says_so() {
     let mut other = report();
     other["schema"] = 1.into();
     let mut without = report();
@@ -148,7 +148,7 @@ fn a_file_that_is_no_result_file_says_so() {
 }
 
 #[test]
-fn an_old_chart_stays_unless_force_replaces_it_and_the_chart_can_be_drawn() {
+fn only_force_replaces_an_old_chart() {
     let (folder, results) = folder(&report().to_string());
     let path = folder.path().join("chart.svg");
     fs::write(&path, "old").expect("an old file");
@@ -167,7 +167,7 @@ fn an_old_chart_stays_unless_force_replaces_it_and_the_chart_can_be_drawn() {
 }
 
 #[test]
-fn the_result_file_is_never_replaced_by_its_chart() {
+fn no_chart_replaces_its_result_file() {
     let report = report().to_string();
     let (folder, results) = folder(&report);
     let link = folder.path().join("link");
@@ -182,7 +182,7 @@ fn the_result_file_is_never_replaced_by_its_chart() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_refused() {
+fn an_unwritable_place_is_refused() {
     let (folder, results) = folder(&report().to_string());
     let missing = folder.path().join("missing/chart.svg");
     let output = run(lab(["chart", "--workload", "throughput", "--svg"]).arg(missing).arg(results));
@@ -190,7 +190,7 @@ fn a_place_that_cannot_be_written_is_refused() {
 }
 
 #[test]
-fn what_the_laboratory_writes_it_can_draw() {
+fn the_laboratorys_files_can_be_drawn() {
     let measured = run(lab(TINY).args(["--json", "-"]));
     let (_folder, results) = folder(&text(&measured));
     for metric in ["start", "submit", "cpu"] {

@@ -72,7 +72,7 @@ fn a_file_does_not_differ_from_itself() {
 }
 
 #[test]
-fn twice_the_time_and_half_the_rate_fail_and_half_the_time_does_not() {
+fn only_twice_the_time_or_half_the_rate_fails() {
     let slow_rate = report(&SAMPLES, &[5e5; 5]);
     for (new, metric, shown) in
         [(times(2.0), "start", "worse in 1"), (slow_rate, "rate", "worse in 1")]
@@ -96,7 +96,7 @@ fn twice_the_time_and_half_the_rate_fail_and_half_the_time_does_not() {
 }
 
 #[test]
-fn a_target_that_is_lost_fails_and_a_peer_that_is_lost_does_not() {
+fn only_a_lost_target_fails_not_a_peer() {
     let with_rayon = |file: Value| with_peer(file, "rayon");
     let mut without = with_rayon(times(1.0));
     without["sheets"][0]["lanes"][0]["values"][0] = json!([]);
@@ -120,7 +120,7 @@ fn a_target_that_is_lost_fails_and_a_peer_that_is_lost_does_not() {
 }
 
 #[test]
-fn noise_does_not_fail_and_too_few_rounds_cannot_tell() {
+fn noise_passes_and_few_rounds_cannot_tell() {
     let noisy = report(&[1.3e-6, 0.9e-6, 1.6e-6, 0.9e-6, 1.3e-6], &[1e6; 5]);
     let output = compare(&[times(1.0), noisy], &["--fail-above", "10%"]);
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
@@ -139,7 +139,7 @@ fn noise_does_not_fail_and_too_few_rounds_cannot_tell() {
 }
 
 #[test]
-fn with_processes_a_file_is_one_round_of_the_main_metric_and_is_worse_beyond_the_bound() {
+fn with_processes_a_file_is_one_round() {
     let arguments = ["--processes", "--fail-above", "3%"];
     for (factor, code_expected, ratio, word) in [
         (1.1, Some(1), "1.10 (1.10 to 1.10)", "worse"),
@@ -159,7 +159,7 @@ fn with_processes_a_file_is_one_round_of_the_main_metric_and_is_worse_beyond_the
 }
 
 #[test]
-fn what_is_near_0_or_in_one_file_only_is_said_and_not_compared() {
+fn values_near_0_or_in_one_file_are_not_compared() {
     let none = report(&[0.0; 5], &[]);
     let output = compare(&[none.clone(), none], &["--verbose"]);
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
@@ -192,7 +192,7 @@ fn a_round_without_a_number_moves_no_other() {
 }
 
 #[test]
-fn each_hostile_file_is_answered_in_one_line_that_says_where() {
+fn each_hostile_file_gets_a_line_with_the_place() {
     let good = times(1.0).to_string();
     let with = |old: &str, new: &str| good.replacen(old, new, 1).into_bytes();
     let deep = format!("{{\"schema\": 2, \"x\": {}", "[".repeat(1_000_000));
@@ -243,7 +243,7 @@ fn each_hostile_file_is_answered_in_one_line_that_says_where() {
 }
 
 #[test]
-fn a_file_that_is_too_long_is_refused_with_the_place_and_the_limit() {
+fn a_too_long_file_is_refused_with_the_limit() {
     let (_folder, paths) = folder(&[b"{\n", b""]);
     // A hole takes no room on the disk.
     let file = File::options().write(true).open(&paths[0]).expect("a file");
@@ -256,7 +256,7 @@ fn a_file_that_is_too_long_is_refused_with_the_place_and_the_limit() {
 }
 
 #[test]
-fn what_is_not_asked_for_well_is_refused() {
+fn invalid_comparisons_are_refused() {
     let (good, mut other) = (times(1.0), times(1.0));
     other["sheets"][0]["workload"] = "throughput".into();
     for (files, arguments, reason) in [
@@ -275,7 +275,7 @@ fn what_is_not_asked_for_well_is_refused() {
 }
 
 #[test]
-fn what_the_laboratory_writes_it_can_compare() {
+fn the_laboratorys_files_are_comparable() {
     let measured = run(lab(TINY).args(["--json", "-"]));
     let (_folder, paths) = folder(&[&measured.stdout, &measured.stdout]);
     let output = run(lab(["compare"]).args(paths));

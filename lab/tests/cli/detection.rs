@@ -130,7 +130,7 @@ fn a_repeated_task_leaves_no_number() {
 }
 
 #[test]
-fn a_repeated_item_that_pushes_another_out_is_an_error_without_a_number() {
+fn a_repeated_item_displacing_another_is_an_error() {
     // The count is right then, and the fingerprints are not.
     for pattern in ["push-pop-large", "steal"] {
         let workload = format!("queue --pattern {pattern} --repetitions 2");
@@ -139,7 +139,7 @@ fn a_repeated_item_that_pushes_another_out_is_an_error_without_a_number() {
 }
 
 #[test]
-fn a_line_in_which_a_stage_dies_is_over() {
+fn a_line_with_a_dead_stage_is_over() {
     for target in
         ["brigade", "brigade-one-thread", "tokio", "tokio-current-thread", "smol", "threads"]
     {
@@ -168,7 +168,7 @@ fn check(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_check_runs_each_target_over_and_over_and_shows_no_times() {
+fn a_check_repeats_each_target_without_times() {
     let output = check(&["fan-out", "--target", "brigade,rayon"]);
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
     let said = text(&output);
@@ -179,7 +179,7 @@ fn a_check_runs_each_target_over_and_over_and_shows_no_times() {
 }
 
 #[test]
-fn a_check_detects_a_target_that_loses_repeats_or_hangs() {
+fn a_check_detects_loss_repetition_and_hang() {
     let stands = "nothing ran any more";
     let cases = [
         ("wake", "brigade", "lost", stands, 1),
@@ -203,7 +203,7 @@ fn a_check_detects_a_target_that_loses_repeats_or_hangs() {
 }
 
 #[test]
-fn a_pause_of_the_workload_is_no_standstill_of_the_target() {
+fn a_workloads_pause_is_no_targets_standstill() {
     let workloads = [
         &["latency", "--sleep-ms", "1300", "--bursts", "1", "--target", "rayon"][..],
         &["elastic", "--keep-alive-ms", "1300", "--bursts", "1", "--target", "tokio-blocking"],
@@ -220,7 +220,7 @@ fn a_pause_of_the_workload_is_no_standstill_of_the_target() {
 }
 
 #[test]
-fn a_slow_target_is_slower_in_the_answer_and_in_a_comparison_and_loses_no_task() {
+fn a_slow_target_is_shown_slower_and_loses_no_task() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let row = "channels --kind all --capacity 100,unbounded --messages 1000 --target brigade,tokio";

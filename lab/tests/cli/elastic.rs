@@ -24,7 +24,7 @@ fn eventually(options: &str, right: impl Fn(&Value) -> bool) {
 }
 
 #[test]
-fn what_is_left_is_the_core_size_where_there_is_one() {
+fn the_rest_is_the_core_size_if_any() {
     let options = "--core 2 --max 6 --jobs 6 --bursts 3 --keep-alive-ms 20 --block-ms 20";
     eventually(options, |report| {
         let left = |target| median(report, target, "left");
@@ -42,7 +42,7 @@ fn what_is_left_is_the_core_size_where_there_is_one() {
 }
 
 #[test]
-fn as_many_jobs_run_at_once_as_the_pool_may_have_threads() {
+fn as_many_jobs_run_as_the_pool_may_have_threads() {
     // All threads exist from the start, so every pool must use them.
     let options = "--core 4 --max 4 --jobs 8 --bursts 1 --keep-alive-ms 1 --block-ms 100";
     eventually(options, |report| {
@@ -57,7 +57,7 @@ fn as_many_jobs_run_at_once_as_the_pool_may_have_threads() {
 }
 
 #[test]
-fn a_pool_that_grows_with_each_job_has_them_all_at_once() {
+fn a_pool_growing_per_job_has_all_at_once() {
     let options = "--max 64 --jobs 3 --bursts 1 --keep-alive-ms 1 --block-ms 100 --target";
     eventually(&format!("{options} threadpool,tokio-blocking"), |report| {
         ["threadpool", "tokio-blocking"].iter().all(|target| {
@@ -69,7 +69,7 @@ fn a_pool_that_grows_with_each_job_has_them_all_at_once() {
 }
 
 #[test]
-fn a_pool_that_never_has_all_its_threads_has_grown_at_the_end() {
+fn a_pool_without_all_its_threads_has_grown_at_the_end() {
     // rusty_pool counts the one idle thread for each job of a burst, until that has woken up.
     let options =
         "--max 64 --jobs 60 --bursts 1 --block-ms 1 --keep-alive-ms 1 --target rusty_pool";

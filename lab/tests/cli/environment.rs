@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::{TINY, code, errors, lab, run, text};
 
 #[test]
-fn a_result_file_that_cannot_be_written_is_refused_before_anything_runs() {
+fn an_unwritable_result_file_is_refused_first() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("file");
     std::fs::write(&file, "old").expect("a file");
@@ -18,7 +18,7 @@ fn a_result_file_that_cannot_be_written_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_limit_that_is_too_low_is_named_with_the_value_that_is_needed() {
+fn a_low_limit_is_named_with_the_needed_value() {
     for (row, needed, limit) in [
         // Two ends of 501 pipes; there is room for 32 files besides.
         ("bucket-brigade --tasks 500", "1034", "RLIMIT_NOFILE"),
@@ -46,7 +46,7 @@ fn a_limit_that_is_too_low_is_named_with_the_value_that_is_needed() {
 }
 
 #[test]
-fn a_line_of_pipes_has_no_room_in_64_files_whoever_runs_it() {
+fn a_line_of_pipes_does_not_fit_in_64_files() {
     let program = env!("CARGO_BIN_EXE_brigade-lab");
     for target in [
         "brigade",
@@ -68,7 +68,7 @@ fn a_line_of_pipes_has_no_room_in_64_files_whoever_runs_it() {
 }
 
 #[test]
-fn a_limit_on_open_files_is_raised_as_far_as_it_may_be() {
+fn an_open_files_limit_is_raised_to_its_most() {
     let program = env!("CARGO_BIN_EXE_brigade-lab");
     let row = "bucket-brigade --tasks 100 --iterations 1 --rounds 1 --target floor,smol";
     let limited = format!("ulimit -S -n 64; exec {program} {row}");
@@ -77,7 +77,7 @@ fn a_limit_on_open_files_is_raised_as_far_as_it_may_be() {
 }
 
 #[test]
-fn who_does_not_need_the_files_or_the_threads_is_not_refused() {
+fn only_runs_needing_files_or_threads_are_refused() {
     let program = env!("CARGO_BIN_EXE_brigade-lab");
     let row = "--tasks 2000 --iterations 1 --rounds 1 --over channel --target tokio,smol,floor";
     let limited = format!("ulimit -n 64; exec {program} bucket-brigade {row}");
@@ -86,7 +86,7 @@ fn who_does_not_need_the_files_or_the_threads_is_not_refused() {
 }
 
 #[test]
-fn threads_that_cannot_be_started_are_refused_with_their_number() {
+fn unstartable_threads_are_refused_by_number() {
     // An address space too small for the stacks; a limit on threads would not bind root.
     for (row, threads) in [
         ("wake --threads 4096 --shots 1", "4099"),

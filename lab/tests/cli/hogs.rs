@@ -51,7 +51,7 @@ fn begin() -> (Child, u32) {
 }
 
 #[test]
-fn a_check_runs_beside_no_hogs_if_the_line_says_so() {
+fn a_check_may_run_without_hogs() {
     let check = ["check", "wake", "--target", "threadpool", "--seconds", "1", "--hogs", "0"];
     let output = run(&mut lab(check));
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
@@ -70,7 +70,7 @@ fn the_result_says_how_many_hogs_there_were() {
 }
 
 #[test]
-fn hogs_compute_beside_the_laboratory_and_end_with_it_whichever_signal_ends_it() {
+fn hogs_end_with_the_laboratory_by_any_signal() {
     for name in ["INT", "TERM", "KILL"] {
         let (mut child, hogs) = begin();
         until("both compute", || ticks(hogs).iter().filter(|&&ticks| ticks > 5).count() == 2);
@@ -81,7 +81,7 @@ fn hogs_compute_beside_the_laboratory_and_end_with_it_whichever_signal_ends_it()
 }
 
 #[test]
-fn hogs_end_with_a_run_that_comes_to_its_end() {
+fn hogs_end_with_a_completed_run() {
     let short = ["wake", "--shots", "1000", "--rounds", "1", "--target", "threadpool"];
     let mut command = lab(short);
     command.args(["--hogs", "1"]).stdout(Stdio::null()).stderr(Stdio::null());

@@ -42,7 +42,7 @@ fn with_one_thread(arguments: &[&str]) -> Option<Output> {
 }
 
 #[test]
-fn a_bad_number_is_refused_before_any_thread_is_started() {
+fn a_bad_number_is_refused_before_any_thread() {
     let Some(allowed) = with_one_thread(TINY) else { return };
     // That it may not start a thread is true.
     assert_eq!(code(&allowed), Some(3), "{}", errors(&allowed));
@@ -60,7 +60,7 @@ fn a_bad_number_is_refused_before_any_thread_is_started() {
 }
 
 #[test]
-fn a_width_or_a_time_that_is_none_is_refused() {
+fn an_invalid_width_or_time_is_refused() {
     let refused = |arguments: &[&str], range: &str| {
         let output = run(lab(["wake"]).args(arguments));
         assert_eq!(code(&output), Some(2), "{arguments:?}: {}", text(&output));
@@ -75,7 +75,7 @@ fn a_width_or_a_time_that_is_none_is_refused() {
 }
 
 #[test]
-fn variables_that_are_no_text_are_no_matter() {
+fn binary_variables_do_not_matter() {
     let strange = || OsString::from_vec(vec![b'x', 0xff]);
     let folder = tempfile::tempdir().expect("a folder");
     let temporary = folder.path().join(strange());
@@ -92,7 +92,7 @@ fn variables_that_are_no_text_are_no_matter() {
 }
 
 #[test]
-fn a_hundred_thousand_arguments_are_refused_in_one_line() {
+fn excessive_arguments_are_refused_in_one_line() {
     for (first, argument) in [("wake", "x"), ("--quiet", "y"), ("chart", "z")] {
         let many = std::iter::once(first).chain(std::iter::repeat_n(argument, 100_000));
         let output = run(&mut lab(many));
@@ -102,7 +102,7 @@ fn a_hundred_thousand_arguments_are_refused_in_one_line() {
 }
 
 #[test]
-fn a_place_that_is_no_file_is_refused_soon_and_left_as_it_is() {
+fn a_special_file_is_soon_refused_and_left() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     std::os::unix::fs::symlink("nowhere", path("dangling")).expect("a link");
@@ -125,7 +125,7 @@ fn a_place_that_is_no_file_is_refused_soon_and_left_as_it_is() {
 }
 
 #[test]
-fn a_file_that_does_not_fit_is_a_failed_run_and_nothing_of_it_stays() {
+fn a_file_beyond_its_limit_fails_the_run_and_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
     fs::write(&path, "old").expect("a file");
@@ -141,7 +141,7 @@ fn a_file_that_does_not_fit_is_a_failed_run_and_nothing_of_it_stays() {
 }
 
 #[test]
-fn a_full_disk_is_a_failed_run_and_nothing_of_it_stays() {
+fn a_full_disk_fails_the_run_and_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let disk = folder.path().join("disk");
     fs::create_dir(&disk).expect("a folder");
@@ -170,7 +170,7 @@ fn stdin_is_not_read() {
 }
 
 #[test]
-fn a_signal_at_any_instant_ends_it_and_what_it_writes_is_valid() {
+fn a_signal_at_any_instant_leaves_valid_output() {
     let seed = u64::from(std::process::id());
     let instants: Vec<_> = (0..50).map(|n| (n, (seed + n * 7_919) % 400)).collect();
     // A script that runs the tests in the background has them ignore SIGINT, and so does the laboratory until it listens.
@@ -197,7 +197,7 @@ fn a_signal_at_any_instant_ends_it_and_what_it_writes_is_valid() {
 }
 
 #[test]
-fn a_second_signal_ends_it_at_once_although_nothing_reads_what_it_writes() {
+fn a_second_signal_ends_it_beside_a_full_pipe() {
     let (reader, writer) = UnixStream::pair().expect("a pair of sockets");
     writer.set_nonblocking(true).expect("a socket");
     let fill = || loop {
@@ -236,7 +236,7 @@ fn a_second_signal_ends_it_at_once_although_nothing_reads_what_it_writes() {
 }
 
 #[test]
-fn a_limit_of_the_process_is_named_or_ends_it_by_its_signal() {
+fn a_process_limit_is_named_or_ends_it() {
     let tiny = |limit: &str| run(after(limit, TINY).args(["--json", "-"]));
     for files in [4, 5, 8, 15] {
         let output = tiny(&format!("ulimit -n {files}"));
@@ -264,7 +264,7 @@ fn a_limit_of_the_process_is_named_or_ends_it_by_its_signal() {
 }
 
 #[test]
-fn the_end_of_its_cpu_time_ends_it_with_the_results_so_far() {
+fn the_end_of_cpu_time_leaves_partial_results() {
     let row = ["throughput", "--messages", "1000000", "--rounds", "1000", "--target", "brigade"];
     let output = run(after("ulimit -S -t 1", row).args(["--json", "-"]));
     // SIGXCPU.
@@ -274,7 +274,7 @@ fn the_end_of_its_cpu_time_ends_it_with_the_results_so_far() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn the_report_says_which_cpus_it_had_and_that_its_threads_took_turns() {
+fn the_report_says_threads_shared_a_cpu() {
     let output = run(after("taskset -p -c 0 $$ >/dev/null || exit 99", TINY).args([
         "--json",
         "-",
@@ -296,7 +296,7 @@ fn the_report_says_which_cpus_it_had_and_that_its_threads_took_turns() {
 }
 
 #[test]
-fn a_sparse_file_and_an_option_that_stands_twice_are_refused() {
+fn sparse_files_and_repeated_options_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
     File::create(&path).and_then(|file| file.set_len(10 << 30)).expect("a sparse file");
@@ -321,7 +321,7 @@ fn a_sparse_file_and_an_option_that_stands_twice_are_refused() {
 }
 
 #[test]
-fn the_surroundings_change_nothing_that_a_program_reads() {
+fn surroundings_change_no_machine_readable_output() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
     assert_eq!(code(&run(lab(TINY).arg("--json").arg(&path))), Some(0));
@@ -356,7 +356,7 @@ fn the_surroundings_change_nothing_that_a_program_reads() {
 }
 
 #[test]
-fn of_two_runs_with_one_file_the_first_to_end_has_it_whole() {
+fn the_first_of_two_runs_has_the_whole_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let script = "echo >>begun; until [ -e go ]; do sleep 0.01; done";

@@ -20,7 +20,7 @@ fn no_file_is_both_the_results_and_the_page() {
 }
 
 #[test]
-fn an_old_result_stays_unless_force_replaces_it() {
+fn only_force_replaces_an_old_result() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
     fs::write(&path, "old").expect("an old file");
@@ -36,7 +36,7 @@ fn an_old_result_stays_unless_force_replaces_it() {
 }
 
 #[test]
-fn what_is_no_file_is_never_replaced() {
+fn a_special_file_is_never_replaced() {
     let folder = tempfile::tempdir().expect("a folder");
     for path in [folder.path(), "/dev/full".as_ref()] {
         let output = run(lab(TINY).arg("--force").arg("--json").arg(path));
@@ -57,7 +57,7 @@ fn a_link_is_followed_to_the_file_it_names() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_the_run_in_silence() {
+fn a_vanished_reader_ends_the_run_silently() {
     for arguments in [TINY, &["list"], &["--help"], &[TINY, &["--json", "-"]].concat()] {
         let (reader, writer) = UnixStream::pair().expect("a pair of sockets");
         drop(reader);
@@ -100,7 +100,7 @@ fn a_result_on_stdout_is_alone_there() {
 }
 
 #[test]
-fn the_table_shows_every_target_and_its_ratio() {
+fn the_table_shows_each_target_and_ratio() {
     let wake = ["wake", "--shots", "2", "--rounds", "1", "--target", "threadpool,tokio,brigade"];
     let table = text(&run(&mut lab(wake)));
     for name in ["brigade ", "threadpool ", "tokio ", "× best peer", "CPUs"] {
@@ -109,7 +109,7 @@ fn the_table_shows_every_target_and_its_ratio() {
 }
 
 #[test]
-fn a_peer_that_fails_ends_in_a_note_and_brigade_that_fails_in_an_error() {
+fn a_failed_peer_is_a_note_and_failed_brigade_an_error() {
     for (faulty, failed) in [("threadpool", 0), ("brigade", 1)] {
         let wake =
             ["wake", "--shots", "2", "--rounds", "1", "--target", "threadpool,rayon,brigade"];

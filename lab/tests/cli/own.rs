@@ -39,7 +39,7 @@ fn is_gone(file: &Path) -> bool {
 }
 
 #[test]
-fn each_pool_is_a_command_with_all_numbers_and_brigade_is_compared_with_each() {
+fn each_pool_is_a_command_compared_with_brigade() {
     // Larger than the process that starts it; and it gives its CPU back at least once for each sleep.
     let script = "head -c 80000000 /dev/zero | tail -c 80000000 >{pool}; rm {pool}; sleep 0.01";
     let folder = tempfile::tempdir().expect("a folder");
@@ -74,7 +74,7 @@ fn each_pool_is_a_command_with_all_numbers_and_brigade_is_compared_with_each() {
 }
 
 #[test]
-fn a_command_that_fails_has_a_reason_and_no_number() {
+fn a_failed_command_has_a_reason_and_no_number() {
     let noise = "head -c 9000000 /dev/zero; head -c 9000000 /dev/zero >&2; printf '\\033[31mno\\n\\nluck' >&2; exit 7";
     let line = ["run", "--names", "well,absent,loud,hit", "--rounds", "2", "--json", "-"];
     let commands =
@@ -101,7 +101,7 @@ fn a_command_that_fails_has_a_reason_and_no_number() {
 }
 
 #[test]
-fn a_command_that_hangs_is_killed_with_what_it_has_started() {
+fn a_hanging_command_is_killed_with_its_children() {
     let folder = tempfile::tempdir().expect("a folder");
     let [inner, outer] = ["inner", "outer"].map(|name| folder.path().join(name));
     let script =
@@ -113,7 +113,7 @@ fn a_command_that_hangs_is_killed_with_what_it_has_started() {
 }
 
 #[test]
-fn a_command_that_cannot_be_watched_does_not_run_on() {
+fn an_unwatchable_command_does_not_run_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let word = folder.path().display().to_string();
     let line = ["process", "--patience", "1", "--", "sh", "-c", "sleep 1000; exit", &word];
@@ -130,7 +130,7 @@ fn a_command_that_cannot_be_watched_does_not_run_on() {
 }
 
 #[test]
-fn what_a_command_leaves_running_is_killed_before_the_next_run() {
+fn a_commands_remains_are_killed_before_the_next_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("left");
     // It holds stderr open.
@@ -159,7 +159,7 @@ fn no_command_outlives_the_laboratory() {
 }
 
 #[test]
-fn runs_that_warm_up_and_what_prepares_them_come_before_those_that_count() {
+fn preparation_and_warm_up_precede_counted_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("log");
     let note = |word: &str| format!("echo {word} >> {}", log.display());
@@ -174,7 +174,7 @@ fn runs_that_warm_up_and_what_prepares_them_come_before_those_that_count() {
 }
 
 #[test]
-fn the_words_behind_two_dashes_are_the_commands_alone() {
+fn words_behind_two_dashes_are_the_commands() {
     for (line, plan) in [
         (
             &["--pools", "a,b", "--", "x{pool}y", "{pool}"][..],

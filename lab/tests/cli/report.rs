@@ -74,7 +74,7 @@ fn parts<'a>(page: &'a str, start: &str, end: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn every_row_has_its_picture_its_tables_and_the_command_that_repeats_it() {
+fn every_row_has_picture_tables_and_command() {
     let page = page(&report());
     let row = |index: usize| parts(&page, &format!("<section id=\"row-{index}\""), "</section>")[0];
     for index in 0..5 {
@@ -91,7 +91,7 @@ fn every_row_has_its_picture_its_tables_and_the_command_that_repeats_it() {
 }
 
 #[test]
-fn the_answer_comes_first_and_leads_to_its_rows() {
+fn the_answer_comes_first_with_links() {
     let page = page(&report());
     let (answer, burst) = (page.find("id=\"answer\""), page.find("id=\"row-3\""));
     assert!(answer.is_some_and(|answer| burst.is_some_and(|burst| answer < burst)), "{page}");
@@ -108,7 +108,7 @@ fn the_answer_comes_first_and_leads_to_its_rows() {
 }
 
 #[test]
-fn the_page_needs_nothing_else_and_runs_nothing() {
+fn the_page_is_self_contained() {
     let page = page(&report());
     assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\">"), "{page}");
     // The name of SVG, which nothing loads.
@@ -127,7 +127,7 @@ fn the_page_needs_nothing_else_and_runs_nothing() {
 }
 
 #[test]
-fn a_percentile_of_few_values_is_refused_whether_all_are_few_or_those_of_a_round() {
+fn a_percentile_of_few_values_is_refused() {
     let shown_with = |values: &[u64]| {
         let mut report = report();
         report["sheets"] = json!([report["sheets"][3]]);
@@ -166,7 +166,7 @@ fn a_report_without_a_place_is_the_tables() {
 }
 
 #[test]
-fn a_file_that_says_less_or_nonsense_is_shown_as_far_as_it_goes() {
+fn a_poor_file_is_shown_as_far_as_it_goes() {
     let mut short = report();
     short.as_object_mut().expect("a file").remove("noise");
     for sheet in short["sheets"].as_array_mut().expect("sheets") {
@@ -211,7 +211,7 @@ fn a_file_that_says_less_or_nonsense_is_shown_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_damaged_file_is_answered_in_one_line_and_leaves_no_page() {
+fn a_damaged_file_gets_one_line_and_no_page() {
     let good = report().to_string();
     let with = |change: &dyn Fn(&mut Value)| {
         let mut report = report();
@@ -249,7 +249,7 @@ fn a_damaged_file_is_answered_in_one_line_and_leaves_no_page() {
 }
 
 #[test]
-fn no_file_is_replaced_that_should_not_be() {
+fn no_file_is_replaced_by_mistake() {
     let good = report().to_string();
     let (folder, results) = folder(good.as_bytes());
     let page = folder.path().join("page.html");
@@ -275,7 +275,7 @@ fn no_file_is_replaced_that_should_not_be() {
 }
 
 #[test]
-fn a_run_writes_the_page_that_its_result_file_makes() {
+fn a_run_writes_its_result_files_page() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     // What is named twice is measured once, or the file would have it twice.

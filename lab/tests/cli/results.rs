@@ -198,7 +198,7 @@ fn all<'a>(results: &'a [Value], key: &str) -> BTreeSet<&'a str> {
 }
 
 #[test]
-fn every_workload_runs_on_every_target_of_its_family() {
+fn every_workload_runs_on_its_whole_family() {
     check_all(WORKLOADS, |(workload, metrics, family)| {
         let mut targets = listed(family);
         targets.retain(|target| workload.contains("skynet") || !FOR_SKYNET.contains(&&**target));
@@ -209,7 +209,7 @@ fn every_workload_runs_on_every_target_of_its_family() {
 }
 
 #[test]
-fn every_workload_for_runtimes_runs_on_those_that_can_do_it() {
+fn runtime_workloads_run_on_all_able_targets() {
     let runtimes = listed("runtimes");
     check_all(ON_RUNTIMES, |(workload, metrics, on)| {
         let can = |name: &&str| match on {
@@ -223,7 +223,7 @@ fn every_workload_for_runtimes_runs_on_those_that_can_do_it() {
 }
 
 #[test]
-fn a_target_that_can_run_no_program_is_refused_with_those_that_can() {
+fn a_target_without_programs_is_refused() {
     let output = run(&mut lab(["fork-join", "--target", "tokio,spmc"]));
     assert_eq!(code(&output), Some(2), "{}", errors(&output));
     assert!(
@@ -233,7 +233,7 @@ fn a_target_that_can_run_no_program_is_refused_with_those_that_can() {
 }
 
 #[test]
-fn a_target_whose_program_is_not_there_says_how_it_is_built() {
+fn a_target_without_its_program_says_how_to_build_it() {
     for (row, target, expected, script) in [
         ("fork-join --program fib --size 9", "brigade-rayon", 3, "ci/lab.sh rayon"),
         // One peer less fails no run.
@@ -275,7 +275,7 @@ fn a_target_of_another_program_is_run_by_it() {
 }
 
 #[test]
-fn a_program_whose_tasks_borrow_runs_on_every_pool_whose_tasks_may() {
+fn a_borrowing_program_runs_on_all_able_pools() {
     let mut targets = listed("fork-join pools");
     for other in FOR_SKYNET.iter().chain(&["tokio"]) {
         assert!(targets.remove(*other), "its tasks may not");
@@ -296,7 +296,7 @@ fn a_program_whose_tasks_borrow_runs_on_every_pool_whose_tasks_may() {
 }
 
 #[test]
-fn forks_are_timed_on_pools_that_could_steal_them() {
+fn forks_are_timed_on_able_pools() {
     let workload = "steal --shots 3 --before-us 10 --sibling-us 100";
     let metrics = ["p50", "p99", "p99.9", "max", "kept", "cpu"];
     runs_on(workload, &metrics, &["brigade", "rayon", "chili", "forte"].into());
@@ -331,7 +331,7 @@ fn runs_on(workload: &str, metrics: &[&str], targets: &BTreeSet<&str>) {
 }
 
 #[test]
-fn a_further_configuration_of_a_pool_takes_part_in_submit_or_when_it_is_named() {
+fn another_configuration_runs_in_submit_or_by_name() {
     let targets = |arguments: &[&str]| {
         let output = run(lab(arguments).args(["--rounds", "1", "--json", "-"]));
         assert_eq!(code(&output), Some(0), "{}", errors(&output));
@@ -355,7 +355,7 @@ fn a_further_configuration_of_a_pool_takes_part_in_submit_or_when_it_is_named() 
 }
 
 #[test]
-fn all_workloads_are_listed_and_measured_here() {
+fn all_workloads_are_listed_and_measured() {
     let rows = WORKLOADS.iter().map(|(row, ..)| row).chain(ON_RUNTIMES.iter().map(|(row, ..)| row));
     let measured = rows.filter_map(|row| row.split(' ').next()).map(str::to_owned);
     // The one on some pools, and the other on commands of the user's.
@@ -364,7 +364,7 @@ fn all_workloads_are_listed_and_measured_here() {
 }
 
 #[test]
-fn a_queue_has_every_target_of_its_family_by_default() {
+fn a_queue_has_its_whole_family_by_default() {
     for pattern in ["executor", "injector"] {
         let mut targets = listed("queues");
         targets.retain(|name| !name.starts_with("brigade-st3") && is_of_pattern(name, pattern));
@@ -377,7 +377,7 @@ fn a_queue_has_every_target_of_its_family_by_default() {
 }
 
 #[test]
-fn of_all_rows_those_are_measured_that_have_one_of_the_targets() {
+fn all_rows_of_a_named_target_are_measured() {
     let output = run(&mut lab(["all", "--target", "segqueue", "--rounds", "1", "--json", "-"]));
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
     let report = json(&output);
@@ -389,7 +389,7 @@ fn of_all_rows_those_are_measured_that_have_one_of_the_targets() {
 }
 
 #[test]
-fn the_peers_of_a_queue_are_those_of_other_crates() {
+fn a_queues_peers_are_of_other_crates() {
     let names = ["--target", "brigade-fifo,st3-fifo", "--rounds", "1"];
     let table = text(&run(lab(["queue", "--repetitions", "1"]).args(names)));
     // Median, minimum and maximum with their units come first.
@@ -419,7 +419,7 @@ fn every_stealing_pool_of_executors_runs() {
 }
 
 #[test]
-fn a_result_has_its_samples_and_what_follows_from_them() {
+fn a_result_has_its_samples_and_statistics() {
     let output = run(lab(["throughput", "--messages", "50", "--target", "brigade,rayon"])
         .args(["--rounds", "3", "--json", "-"]));
     let report = json(&output);
@@ -455,7 +455,7 @@ fn a_result_has_its_samples_and_what_follows_from_them() {
 }
 
 #[test]
-fn a_request_that_is_due_while_its_client_waits_takes_from_then_on() {
+fn a_delayed_request_counts_from_its_due_time() {
     let p50 = |rate: &[&str]| {
         let echo = ["echo", "--connections", "1", "--requests", "2000", "--target", "smol"];
         let output = run(lab(echo).args(["--rounds", "1", "--json", "-"]).args(rate));
@@ -467,7 +467,7 @@ fn a_request_that_is_due_while_its_client_waits_takes_from_then_on() {
 }
 
 #[test]
-fn a_burst_that_is_due_before_the_one_before_it_has_ended_takes_from_then_on() {
+fn a_delayed_burst_counts_from_its_due_time() {
     let p50 = |rate: &[&str]| {
         let latency = ["latency", "--bursts", "300", "--messages", "50", "--target", "rayon"];
         let output = run(lab(latency).args(["--rounds", "1", "--json", "-"]).args(rate));
@@ -479,7 +479,7 @@ fn a_burst_that_is_due_before_the_one_before_it_has_ended_takes_from_then_on() {
 }
 
 #[test]
-fn a_percentile_of_few_values_is_in_the_file_and_not_in_the_table() {
+fn a_percentile_of_few_values_is_in_the_file_only() {
     let row = ["ramp-up", "--shots", "2", "--block-ms", "2", "--rounds", "2", "--target", "rayon"];
     let output = run(lab(row).args(["--json", "-"]));
     let report = json(&output);
@@ -499,7 +499,7 @@ fn a_percentile_of_few_values_is_in_the_file_and_not_in_the_table() {
 }
 
 #[test]
-fn rounds_go_on_until_the_interval_is_narrow_and_no_longer() {
+fn rounds_end_with_a_narrow_interval() {
     let rounds = |options: &[&str]| {
         let row = ["wake", "--shots", "2", "--rounds", "1", "--json", "-"];
         let report = json(&run(lab(row).args(options)));
@@ -515,7 +515,7 @@ fn rounds_go_on_until_the_interval_is_narrow_and_no_longer() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn other_work_is_said_and_can_fail_a_run_whose_file_is_written() {
+fn other_work_is_said_and_can_fail_a_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
     let row = ["wake", "--shots", "100", "--rounds", "1", "--target", "rayon", "--quiet-machine"];
@@ -558,7 +558,7 @@ fn table<'a>(output: &'a str, workload: &str) -> &'a str {
 }
 
 #[test]
-fn a_report_has_the_tables_of_its_run_and_no_percentile_that_they_refuse() {
+fn a_report_has_its_runs_tables_and_no_refused_percentile() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
     let row = ["ramp-up", "--shots", "2", "--block-ms", "2", "--rounds", "2", "--verbose"];
@@ -617,7 +617,7 @@ fn with_peers(peers: &[&'static str]) -> (TempDir, Vec<&'static str>) {
 }
 
 #[test]
-fn a_peer_in_another_language_runs_beside_the_laboratory() {
+fn a_foreign_language_peer_runs() {
     let (folder, built) = with_peers(&["go", "cpp"]);
     check_all(&FOREIGN, |(line, peers)| {
         let mut lab = Command::new(folder.path().join("lab"));
@@ -632,7 +632,7 @@ fn a_peer_in_another_language_runs_beside_the_laboratory() {
 }
 
 #[test]
-fn a_fault_of_a_peer_in_another_language_is_detected() {
+fn a_foreign_language_peers_fault_is_detected() {
     let faults =
         [("lost", "lost 1 of"), ("repeated", "repeated 1 of"), ("stuck", "nothing ran any more")];
     let (folder, built) = with_peers(&["go", "cpp"]);

@@ -19,7 +19,7 @@ fn page(path: &str) -> String {
 }
 
 #[test]
-fn every_command_of_the_page_about_configurations_is_accepted() {
+fn the_configurations_pages_commands_are_accepted() {
     let page = page("crates/brigade/src/guide/choosing.md");
     // `run` is named without its arguments.
     let is_whole = |line: &&str| *line != "brigade-lab run";
@@ -29,7 +29,7 @@ fn every_command_of_the_page_about_configurations_is_accepted() {
 }
 
 #[test]
-fn every_command_of_the_page_about_features_is_accepted() {
+fn the_features_pages_commands_are_accepted() {
     let page = page("docs/features.md");
     let lines: Vec<_> = page.lines().flat_map(commands).collect();
     assert!(lines.len() > 4, "{}", lines.len());
@@ -37,7 +37,7 @@ fn every_command_of_the_page_about_features_is_accepted() {
 }
 
 #[test]
-fn every_command_of_the_page_about_the_seeds_is_accepted() {
+fn the_seeds_pages_commands_are_accepted() {
     let page = page("docs/seeds.md");
     let rows = page.lines().filter(|line| line.starts_with("| "));
     // A heading stands before a line of dashes.

@@ -33,7 +33,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
 }
 
 #[test]
-fn a_signal_ends_the_run_within_two_seconds_with_partial_results() {
+fn a_signal_leaves_partial_results_in_two_seconds() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         for wait in [0, 30, 1_500] {
             let child = begin(&[("--json", "-".as_ref())]);
@@ -49,7 +49,7 @@ fn a_signal_ends_the_run_within_two_seconds_with_partial_results() {
 }
 
 #[test]
-fn an_interrupted_run_prints_the_tables_of_what_there_is() {
+fn an_interrupted_run_prints_its_tables() {
     let folder = tempfile::tempdir().expect("a folder");
     let ran = folder.path().join("ran");
     let note = format!("echo >>{}", ran.display());
@@ -71,7 +71,7 @@ fn an_interrupted_run_prints_the_tables_of_what_there_is() {
 }
 
 #[test]
-fn the_command_of_an_interrupted_run_is_no_other_program() {
+fn an_interrupted_runs_command_is_no_other() {
     let folder = tempfile::tempdir().expect("a folder");
     let (begun, path) = (folder.path().join("begun"), folder.path().join("results.json"));
     let script = format!("echo >>{}; while :; do :; done", begun.display());
@@ -92,7 +92,7 @@ fn the_command_of_an_interrupted_run_is_no_other_program() {
 }
 
 #[test]
-fn an_interrupted_run_leaves_a_whole_file_and_nothing_else() {
+fn an_interrupted_run_leaves_only_a_whole_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
     let page = folder.path().join("page.html");

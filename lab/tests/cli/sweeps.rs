@@ -10,7 +10,7 @@ use crate::{code, errors, json, lab, run, text};
 const SHORT: &[&str] = &["--shots", "2", "--rounds", "2", "--target", "threadpool"];
 
 #[test]
-fn a_list_is_a_table_for_each_value_and_a_summary() {
+fn a_list_is_a_table_per_value_and_a_summary() {
     let output = run(lab(["wake", "--threads", "1,2,x"]).args(SHORT));
     assert_eq!(code(&output), Some(2), "a word is no part of it: {}", errors(&output));
 
@@ -30,7 +30,7 @@ fn a_list_is_a_table_for_each_value_and_a_summary() {
 }
 
 #[test]
-fn a_sweep_is_as_many_rows_of_the_result_file() {
+fn a_sweep_is_as_many_result_rows() {
     let row = ["throughput", "--messages=10,100", "--producers", "1,3", "--rounds", "1"];
     let output = run(lab(row).args(["--target", "threadpool,rayon", "--json", "-"]));
     let report = json(&output);
@@ -44,7 +44,7 @@ fn a_sweep_is_as_many_rows_of_the_result_file() {
 }
 
 #[test]
-fn a_latency_goes_on_until_its_mean_is_certain() {
+fn a_latency_runs_until_its_mean_is_certain() {
     let row = "latency --messages 1 --amplification 0 --sleep-ms 0 --bursts 2 --rounds 1 --target brigade";
     // 100 per cent is certain enough after two, and one per cent never is after three.
     for (rse, most, bursts) in [("100", "50", 2..=50), ("1", "3", 2..=3)] {
@@ -62,7 +62,7 @@ fn a_latency_goes_on_until_its_mean_is_certain() {
 }
 
 #[test]
-fn details_are_in_the_tables_when_they_are_wanted() {
+fn details_are_in_the_tables_on_request() {
     let row = ["creation", "--tasks", "3", "--rounds", "1", "--target", "brigade"];
     let brief = text(&run(&mut lab(row)));
     assert!(brief.contains("\n  time ") && !brief.contains("\n  begin "), "{brief}");

@@ -33,7 +33,7 @@ fn help_and_version_end_well() {
 }
 
 #[test]
-fn a_misspelt_target_gets_a_suggestion_if_one_is_near() {
+fn a_near_misspelling_gets_a_suggestion() {
     for (name, meant) in [("rayyon", "rayon"), ("brigade-liffo", "brigade-lifo")] {
         let reason = refused(&["wake", "--target", name]);
         assert!(reason.contains(&format!("no such target, did you mean `{meant}`?")), "{reason}");
@@ -97,7 +97,7 @@ fn unknown_words_are_refused() {
 }
 
 #[test]
-fn a_number_out_of_its_range_is_refused_with_its_limit() {
+fn an_excessive_number_is_refused_with_its_limit() {
     let bad = ["0", "-1", "0x10", "1e3", "٣", "", "18446744073709551616", "4097", "1000000"];
     for number in bad {
         let reason = refused(&["wake", "--threads", number]);
@@ -120,7 +120,7 @@ fn a_number_out_of_its_range_is_refused_with_its_limit() {
 }
 
 #[test]
-fn a_number_out_of_its_range_is_refused_for_queues_and_elastic_pools_too() {
+fn queues_and_elastic_pools_refuse_excessive_numbers() {
     for (pattern, flag, limit) in [
         ("executor", "--workers", "256"),
         ("steal", "--batch", "128"),
@@ -166,7 +166,7 @@ fn a_number_out_of_its_range_is_refused_for_queues_and_elastic_pools_too() {
 }
 
 #[test]
-fn a_number_out_of_its_range_is_refused_for_runtimes_too() {
+fn runtimes_refuse_excessive_numbers() {
     for (workload, flag, range) in [
         ("bucket-brigade", "--tasks", "from 1 to 1000000"),
         ("bucket-brigade", "--iterations", "from 1 to 1000000"),
@@ -197,7 +197,7 @@ fn a_number_out_of_its_range_is_refused_for_runtimes_too() {
 }
 
 #[test]
-fn a_number_out_of_its_range_is_refused_for_bursts_too() {
+fn bursts_refuse_excessive_numbers() {
     for (flag, range) in [
         ("--messages", "from 1 to 1000000"),
         ("--receivers", "from 1 to 4096"),
@@ -217,7 +217,7 @@ fn a_number_out_of_its_range_is_refused_for_bursts_too() {
 }
 
 #[test]
-fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
+fn another_familys_target_is_refused_with_the_workloads() {
     for (arguments, one_of_its_own) in [
         (&["queue", "--target", "rayon"][..], "st3-lifo"),
         (&["queue", "--target", "st3-lifo,tokio"], "crossbeam-fifo"),
@@ -252,7 +252,7 @@ fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
 }
 
 #[test]
-fn an_option_that_the_pattern_does_not_have_is_refused() {
+fn an_option_foreign_to_the_pattern_is_refused() {
     for (flag, owner) in [
         ("--workers", "executor"),
         ("--batch", "steal"),
@@ -278,7 +278,7 @@ fn a_core_size_over_the_largest_is_refused() {
 }
 
 #[test]
-fn a_product_of_counts_over_its_limit_is_refused() {
+fn a_product_of_counts_over_its_limit_fails() {
     let many = ["throughput", "--producers", "4096", "--messages", "100000000"];
     assert!(refused(&many).contains("100000000"));
     let long = ["throughput", "--messages", "1000000", "--amplification", "4294967295"];
@@ -288,7 +288,7 @@ fn a_product_of_counts_over_its_limit_is_refused() {
 }
 
 #[test]
-fn arguments_that_are_not_utf8_are_refused_without_a_panic() {
+fn arguments_beyond_utf8_are_refused_calmly() {
     let strange = || OsString::from_vec(vec![b'x', 0xff]);
     for before in [&[][..], &["wake", "--threads"], &["wake", "--target"]] {
         let arguments = before.iter().map(OsString::from).chain([strange()]);
@@ -298,7 +298,7 @@ fn arguments_that_are_not_utf8_are_refused_without_a_panic() {
 }
 
 #[test]
-fn a_path_that_is_not_utf8_works() {
+fn a_path_beyond_utf8_works() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(OsString::from_vec(vec![b'x', 0xff]));
     let output = run(lab(TINY).arg("--json").arg(&path));
@@ -307,7 +307,7 @@ fn a_path_that_is_not_utf8_works() {
 }
 
 #[test]
-fn what_is_echoed_cannot_command_the_terminal() {
+fn echoes_cannot_command_the_terminal() {
     let reason = refused(&["wake", "--target", "\u{1b}[31mred"]);
     assert!(!reason.contains('\u{1b}'), "{reason:?}");
     let long = "x".repeat(100_000);

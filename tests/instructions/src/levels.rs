@@ -57,7 +57,7 @@ mod tests {
 
     /// An overflow ends the process.
     #[test]
-    fn a_thousand_levels_fit_a_workers_stack_in_a_debug_build() {
+    fn a_thousand_levels_fit_a_workers_stack() {
         let pool = brigade::Pool::new(1);
         for (_, recurse) in LEVELS {
             pool.submit(|| recurse(1000)).join().expect("no panic");

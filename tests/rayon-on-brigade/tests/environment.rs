@@ -6,7 +6,7 @@ use brigade_testkit::test;
 use rayon::ThreadPoolBuilder;
 
 #[test]
-fn the_environment_sets_the_number_of_threads() {
+fn the_environment_sets_the_thread_count() {
     if std::env::var_os("RAYON_NUM_THREADS").is_some() {
         assert_eq!(rayon::current_num_threads(), 5);
         assert_eq!(

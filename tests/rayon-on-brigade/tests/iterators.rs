@@ -19,7 +19,7 @@ fn numbers(count: usize) -> Vec<u64> {
 }
 
 #[test]
-fn reductions_are_those_of_sequential_iterators() {
+fn reductions_match_sequential_iterators() {
     in_each(|| {
         let numbers = numbers(100_000);
         let small: Vec<_> = numbers.iter().map(|n| n % 1000).collect();
@@ -49,7 +49,7 @@ fn reductions_are_those_of_sequential_iterators() {
 }
 
 #[test]
-fn searches_find_what_sequential_ones_find() {
+fn searches_match_sequential_iterators() {
     in_each(|| {
         let numbers = numbers(50_000);
         let wanted = |&n: &u64| n % 1009 == 7;
@@ -75,7 +75,7 @@ fn searches_find_what_sequential_ones_find() {
 }
 
 #[test]
-fn collections_have_the_same_items_in_the_same_order() {
+fn collections_keep_items_and_order() {
     in_each(|| {
         let numbers = numbers(20_000);
         let doubled: Vec<_> = numbers.par_iter().map(|n| n.wrapping_mul(2)).collect();
@@ -140,7 +140,7 @@ fn collections_have_the_same_items_in_the_same_order() {
 }
 
 #[test]
-fn bridges_and_mutable_iterators_reach_each_item_once() {
+fn bridges_and_mutable_iterators_visit_each_item_once() {
     in_each(|| {
         let mut bridged: Vec<_> =
             (0..10_000_u64).filter(|n| n % 3 != 0).par_bridge().map(|n| n * n).collect();
@@ -186,7 +186,7 @@ fn bridges_and_mutable_iterators_reach_each_item_once() {
 }
 
 #[test]
-fn sorts_are_those_of_the_standard_library() {
+fn sorts_match_the_standard_library() {
     in_each(|| {
         for count in [0, 1, 2, 20, 2_000, 60_000] {
             let numbers = numbers(count);

@@ -18,7 +18,7 @@ fn pool(threads: usize) -> ThreadPool {
 }
 
 #[test]
-fn indices_are_below_the_number_of_threads_and_no_two_threads_share_one() {
+fn indices_are_unique_below_the_thread_count() {
     for threads in [1, 2, 8] {
         let pool = pool(threads);
         assert_eq!((pool.current_num_threads(), pool.current_thread_index()), (threads, None));
@@ -82,14 +82,14 @@ fn pools_install_in_each_other_to_any_depth() {
 }
 
 #[test]
-fn a_scope_of_another_pool_may_wait_for_this_one() {
+fn another_pools_scope_may_wait_for_this_one() {
     let (mine, other) = (pool(1), pool(1));
     mine.install(|| other.in_place_scope(|s| s.spawn(|_| mine.install(|| ()))));
     mine.install(|| other.in_place_scope_fifo(|s| s.spawn_fifo(|_| mine.install(|| ()))));
 }
 
 #[test]
-fn a_job_that_yields_runs_what_it_waits_for() {
+fn a_yielding_job_runs_its_awaited_job() {
     for threads in [1, 2, 8] {
         let pool = pool(threads);
         let (sender, receiver) = mpsc::channel();
@@ -145,7 +145,7 @@ fn a_job_that_yields_runs_what_it_waits_for() {
 }
 
 #[test]
-fn a_job_that_waits_lets_unrelated_jobs_of_its_pool_run() {
+fn a_waiting_job_lets_unrelated_jobs_run() {
     // b waits for a job from outside, which only the thread that waits for b can run.
     let pool = pool(2);
     let (begun, begins) = mpsc::channel();
@@ -211,7 +211,7 @@ fn pool_of_this_thread() -> ThreadPool {
 }
 
 #[test]
-fn a_pool_of_the_calling_thread_runs_what_it_installs_forks_and_scopes_there() {
+fn a_callers_pool_runs_installs_forks_and_scopes_on_it() {
     let here = thread::current().id();
     let pool = pool_of_this_thread();
     let place = || {
@@ -249,7 +249,7 @@ fn a_pool_of_the_calling_thread_runs_what_it_installs_forks_and_scopes_there() {
 }
 
 #[test]
-fn a_pool_of_the_calling_thread_runs_what_is_spawned_and_installed_elsewhere_when_that_yields() {
+fn a_yielding_callers_pool_runs_foreign_work() {
     let here = thread::current().id();
     let pool = pool_of_this_thread();
     let ran = Arc::new(AtomicUsize::new(0));
@@ -275,7 +275,7 @@ fn a_pool_of_the_calling_thread_runs_what_is_spawned_and_installed_elsewhere_whe
 }
 
 #[test]
-fn a_thread_is_in_one_pool_and_a_pool_of_the_calling_thread_has_no_other() {
+fn a_callers_thread_is_in_no_other_pool() {
     let build = |threads| {
         let builder = ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
         builder.build().map(drop).map_err(|error| error.to_string())
@@ -290,7 +290,7 @@ fn a_thread_is_in_one_pool_and_a_pool_of_the_calling_thread_has_no_other() {
 }
 
 #[test]
-fn the_panic_handler_gets_the_panics_of_spawned_jobs() {
+fn the_panic_handler_gets_spawned_panics() {
     let (sender, receiver) = mpsc::channel();
     let sender = Mutex::new(sender);
     let pool = ThreadPoolBuilder::new()
@@ -310,7 +310,7 @@ fn the_panic_handler_gets_the_panics_of_spawned_jobs() {
 }
 
 #[test]
-fn threads_that_the_user_starts_run_the_pool() {
+fn user_started_threads_run_the_pool() {
     thread_local!(static MINE: Cell<bool> = const { Cell::new(false) });
     let mut handles = Vec::new();
     let pool = ThreadPoolBuilder::new()
@@ -355,7 +355,7 @@ fn threads_of_a_scoped_pool_may_borrow() {
 }
 
 #[test]
-fn what_was_spawned_runs_after_the_pool_is_dropped() {
+fn spawned_jobs_outlive_their_pool() {
     let (sender, receiver) = mpsc::channel();
     let (go, wait) = mpsc::channel::<()>();
     let pool = pool(1);

@@ -58,7 +58,7 @@ fn join_context_knows_where_it_runs() {
 }
 
 #[test]
-fn scopes_run_all_that_they_are_given() {
+fn scopes_run_all_their_jobs() {
     fn tree<'scope>(scope: &Scope<'scope>, leaves: &'scope AtomicUsize, depth: u32) {
         match depth {
             0 => _ = leaves.fetch_add(1, SeqCst),
@@ -110,7 +110,7 @@ fn order(run: impl FnOnce(&(dyn Fn(usize) + Sync)) + Send) -> Vec<usize> {
 }
 
 #[test]
-fn a_thread_runs_the_newest_first_or_the_oldest_as_asked() {
+fn a_thread_runs_newest_or_oldest_as_asked() {
     let up: Vec<_> = (0..10).collect();
     let down: Vec<_> = (0..10).rev().collect();
     assert_eq!(
@@ -196,7 +196,7 @@ fn broadcasts_run_once_on_each_thread() {
 }
 
 #[test]
-fn broadcasts_of_two_pools_in_each_other_end() {
+fn mutual_broadcasts_of_two_pools_end() {
     let (three, seven) = (pool(3), pool(7));
     let count = AtomicUsize::new(0);
     three.install(|| {
@@ -211,7 +211,7 @@ fn broadcasts_of_two_pools_in_each_other_end() {
 }
 
 #[test]
-fn panics_reach_the_caller_once_everything_has_ended() {
+fn panics_reach_the_caller_after_everything() {
     std::panic::set_hook(Box::new(|_| ()));
     in_each(|| {
         let ended = AtomicUsize::new(0);

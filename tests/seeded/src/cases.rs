@@ -48,7 +48,7 @@ all! { ALL, fn(),
     a_dispatched_job_does_not_wait_for_a_job_whose_wait_ends
     a_job_that_waits_polls_once_the_driver_holder_runs_a_job
     a_job_that_waits_polls_once_the_wait_that_polled_is_over
-    a_shutdown_waits_for_a_job_that_its_submitter_runs
+    a_shutdown_awaits_a_job_run_by_its_submitter
     the_jobs_of_a_set_with_a_limit_run_in_their_order
     busy_futures_are_polled_at_most_twice_after_the_close
     a_wake_beside_the_end_of_the_pool_drops_no_future
@@ -345,7 +345,7 @@ fn a_job_that_waits_polls_once_the_wait_that_polled_is_over() {
     judge::end();
 }
 
-fn a_shutdown_waits_for_a_job_that_its_submitter_runs() {
+fn a_shutdown_awaits_a_job_run_by_its_submitter() {
     let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller).build();
     let (pool, lock) = (pool.expect("a pool"), Arc::new(Mutex::new(())));
     let (held, its) = (lock.lock(), lock.clone());

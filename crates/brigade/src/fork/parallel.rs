@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_no_other_worker_wants_is_split_log2_times() {
+    fn an_unwanted_loop_splits_log2_times() {
         let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
         for log in 1..=14 {
             let (splits, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));

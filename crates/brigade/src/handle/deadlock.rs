@@ -204,7 +204,7 @@ mod tests {
     use crate::Pool;
 
     #[test]
-    fn a_dump_does_not_wait_for_the_list_of_waits_and_says_so() {
+    fn a_dump_skips_a_locked_list_of_waits() {
         let _dog = Watchdog::start(20);
         let pool = Pool::new(1);
         let handle = pool.handle();

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_agrees_with_a_map_and_keeps_little_memory() {
+    fn it_agrees_with_a_map_in_little_memory() {
         let mut seed = Seed::printed();
         let (mut pending, mut map) = (Pending::new(), BTreeMap::new());
         for number in 0..20_000 {

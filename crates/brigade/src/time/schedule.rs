@@ -289,7 +289,7 @@ mod tests {
     use crate::Pool;
 
     #[test]
-    fn a_timer_stays_only_if_the_closure_waits_for_it() {
+    fn a_timer_stays_only_while_its_closure_waits() {
         let pool = Pool::new(1);
         let key = pool.job().key;
         let at = now_in(key) + Duration::from_secs(3600);

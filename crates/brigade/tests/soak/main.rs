@@ -47,7 +47,7 @@ fn given(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn under_random_load_every_job_is_accounted_for_and_nothing_is_left() {
+fn random_load_accounts_for_every_job() {
     let seconds = given("BRIGADE_SOAK_SECONDS").unwrap_or(5);
     let seed = given("BRIGADE_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));
     println!("BRIGADE_SEED={seed}");

@@ -28,7 +28,7 @@ use tracing_subscriber::layer::SubscriberExt;
 // Histograms.
 
 #[test]
-fn the_histograms_have_each_job_that_ran_once() {
+fn the_histograms_have_each_run_job_once() {
     let pool = Pool::builder().threads(3).histograms().build().unwrap();
     (0..100).for_each(|_| pool.execute(|| ()));
     (0..100).for_each(|_| drop(pool.spawn(async { brigade::yield_now().await })));
@@ -44,7 +44,7 @@ fn the_histograms_have_each_job_that_ran_once() {
 }
 
 #[test]
-fn a_job_is_added_to_the_histograms_when_it_ends_and_not_if_it_is_cancelled() {
+fn an_ended_job_enters_the_histograms_unless_cancelled() {
     let pool = Pool::builder().threads(1).histograms().build().unwrap();
     let handle = pool.handle();
     let inside = pool.submit(move || handle.histograms().unwrap().waiting.count());
@@ -64,7 +64,7 @@ fn a_job_is_added_to_the_histograms_when_it_ends_and_not_if_it_is_cancelled() {
 }
 
 #[test]
-fn the_quantiles_are_those_of_the_times() {
+fn quantiles_match_the_recorded_times() {
     let pool = Pool::builder().threads(1).histograms().build().unwrap();
     let before = Instant::now();
     for _ in 0..10 {
@@ -93,7 +93,7 @@ fn the_quantiles_are_those_of_the_times() {
 }
 
 #[test]
-fn a_future_runs_while_it_is_polled_and_not_while_it_waits() {
+fn a_future_runs_only_during_its_polls() {
     let pool = Pool::builder().threads(1).histograms().build().unwrap();
     let before = Instant::now();
     let mut polls = 0;
@@ -114,7 +114,7 @@ fn a_future_runs_while_it_is_polled_and_not_while_it_waits() {
 }
 
 #[test]
-fn a_pool_that_does_not_record_times_has_no_histograms() {
+fn a_pool_without_times_has_no_histograms() {
     let plain = Pool::new(1);
     plain.submit(|| ()).join().unwrap();
     assert!(plain.histograms().is_none());
@@ -173,7 +173,7 @@ impl Recorder for Exported {
 }
 
 #[test]
-fn what_a_pool_has_done_is_exported_with_its_name() {
+fn a_pools_work_is_exported_with_its_name() {
     let builder = Pool::builder().threads(2).capacity(1).when_full(WhenFull::Reject);
     let pool = builder.pool_name("mail").build().unwrap();
     let gate = Gate::closed();
@@ -226,7 +226,7 @@ fn what_a_pool_has_done_is_exported_with_its_name() {
 }
 
 #[test]
-fn the_gauges_of_a_pool_are_zero_after_its_end() {
+fn an_ended_pools_gauges_are_zero() {
     let builder = Pool::builder().threads(2).pool_name("gone");
     let pool = builder.on_drop(brigade::Shutdown::Discard).build().unwrap();
     let exported = Exported::default();
@@ -273,7 +273,7 @@ fn steals_are_exported() {
 }
 
 #[test]
-fn workers_and_times_are_exported_on_demand_and_all_that_is_exported_is_described() {
+fn workers_and_times_are_exported_on_demand() {
     let pool = Pool::builder().threads(1).name("worker").histograms().build().unwrap();
     pool.submit(|| ()).join().unwrap();
     pool.wait_idle();
@@ -364,7 +364,7 @@ fn assert_is_job(spans: &str, parent: &str, fields: &[&str]) {
 }
 
 #[test]
-fn a_job_has_a_span_that_is_a_child_of_its_submitters() {
+fn a_jobs_span_is_its_submitters_child() {
     let _turn = Traced::begin();
     let pool = Pool::builder().threads(1).pool_name("traced").trace_jobs().build().unwrap();
     let request = info_span!("request", id = 1);
@@ -394,7 +394,7 @@ fn a_job_has_a_span_that_is_a_child_of_its_submitters() {
 }
 
 #[test]
-fn a_part_that_another_thread_runs_is_in_the_span_of_its_job_or_of_the_caller() {
+fn a_stolen_part_is_in_its_jobs_or_callers_span() {
     let _turn = Traced::begin();
     let pool = Pool::builder().threads(2).spare_threads(0).trace_jobs().build().unwrap();
     // The second half is over before the first.
@@ -442,7 +442,7 @@ fn a_part_that_another_thread_runs_is_in_the_span_of_its_job_or_of_the_caller() 
 }
 
 #[test]
-fn a_job_whose_span_is_not_wanted_is_in_that_of_its_submitter() {
+fn a_job_without_a_span_is_in_its_submitters() {
     let _turn = Traced::begin();
     IS_QUIET.store(true, Ordering::SeqCst);
     let pool = Pool::builder().threads(1).trace_jobs().build().unwrap();
@@ -452,7 +452,7 @@ fn a_job_whose_span_is_not_wanted_is_in_that_of_its_submitter() {
 }
 
 #[test]
-fn a_pool_that_does_not_trace_leaves_the_span_to_its_submitter() {
+fn an_untraced_pool_leaves_the_submitters_span() {
     let _turn = Traced::begin();
     let pool = Pool::builder().threads(1).observe_jobs().build().unwrap();
     info_span!("request", id = 3).in_scope(|| pool.submit(|| info!("alone")).join().unwrap());
@@ -461,7 +461,7 @@ fn a_pool_that_does_not_trace_leaves_the_span_to_its_submitter() {
 
 /// The submitter's thread may have a subscriber of its own, whose spans the worker's does not know.
 #[test]
-fn a_span_belongs_to_the_subscriber_of_its_parent() {
+fn a_span_has_its_parents_subscriber() {
     let _turn = Traced::begin();
     let pool = Pool::builder().threads(1).trace_jobs().build().unwrap();
     let text = Text::default();

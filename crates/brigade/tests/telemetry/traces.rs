@@ -156,7 +156,7 @@ fn a_job_with_a_name_is_there_once(observed: bool) {
 }
 
 #[test]
-fn a_job_without_a_name_is_known_by_its_place_if_it_is_observed() {
+fn an_observed_nameless_job_shows_its_place() {
     let pool = Pool::builder().threads(1).observe_jobs().build().unwrap();
     let tracing = pool.start_trace().unwrap();
     let line = line!() + 1;
@@ -188,7 +188,7 @@ fn a_stolen_job_shows_the_steal() {
 }
 
 #[test]
-fn an_arrow_leads_from_the_thread_that_wakes_to_the_worker() {
+fn an_arrow_leads_from_waker_to_worker() {
     let pool = parked(1);
     let tracing = pool.start_trace().unwrap();
     let submitter = thread::Builder::new().name("submitter".into());
@@ -209,7 +209,7 @@ fn an_arrow_leads_from_the_thread_that_wakes_to_the_worker() {
 }
 
 #[test(observed in [false, true])]
-fn a_trace_has_jobs_that_have_not_begun_or_ended_in_it(observed: bool) {
+fn a_trace_has_jobs_without_begin_or_end(observed: bool) {
     let builder = Pool::builder().threads(2).spare_threads(0).prestart(2);
     let pool = if observed { builder.observe_jobs() } else { builder }.build().unwrap();
     let halts = [Halt::default(), Halt::default()];
@@ -239,7 +239,7 @@ fn a_trace_has_jobs_that_have_not_begun_or_ended_in_it(observed: bool) {
 const LIMIT: u64 = 1 << 17;
 
 #[test]
-fn a_full_track_keeps_the_newest_and_counts_what_it_loses() {
+fn a_full_track_keeps_the_newest() {
     let pool = Pool::new(1);
     let tracing = pool.start_trace().unwrap();
     pool.job().name("job 0").submit(|| ()).unwrap().join().unwrap();
@@ -284,7 +284,7 @@ fn there_is_one_trace_at_a_time() {
 }
 
 #[test]
-fn a_worker_that_traces_its_pool_does_not_keep_it_from_work() {
+fn a_tracing_worker_keeps_its_pool_working() {
     let pool = Pool::builder().threads(1).build().unwrap();
     let handle = pool.handle();
     let traced = pool.submit(move || {
@@ -308,7 +308,7 @@ fn a_worker_that_traces_its_pool_does_not_keep_it_from_work() {
 
 /// The pool changes in every way while it is traced, again and again.
 #[test]
-fn traces_of_a_pool_that_grows_panics_and_ends_are_whole() {
+fn traces_of_a_changing_pool_are_whole() {
     for round in 0..4 {
         let builder = Pool::builder().threads(1..=3);
         let pool = match round {
@@ -382,7 +382,7 @@ fn a_pool_without_threads_is_traced() {
 }
 
 #[test]
-fn a_job_that_began_before_the_trace_is_around_what_runs_inside_it() {
+fn a_job_begun_before_the_trace_is_around_its_inner_jobs() {
     let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
     let (handle, halt) = (pool.handle(), Halt::default());
     let stops = halt.clone();
@@ -406,7 +406,7 @@ fn a_job_that_began_before_the_trace_is_around_what_runs_inside_it() {
 }
 
 #[test(observed in [false, true])]
-fn a_job_of_another_pool_does_not_rename_the_job_that_it_runs_in(observed: bool) {
+fn another_pools_job_keeps_the_outer_jobs_name(observed: bool) {
     let pool = Pool::new(1);
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let full = if observed { builder.observe_jobs() } else { builder }.build().unwrap();
@@ -429,7 +429,7 @@ fn a_job_of_another_pool_does_not_rename_the_job_that_it_runs_in(observed: bool)
 
 /// A thief that has jobs of its own takes those of a worker that is stuck.
 #[test]
-fn a_steal_counts_stolen_jobs_and_not_those_of_the_thief() {
+fn a_steal_counts_only_stolen_jobs() {
     fn go_on(pool: brigade::Handle, is_over: Arc<AtomicBool>) {
         if !is_over.load(Ordering::SeqCst) {
             pool.execute(move || go_on(pool, is_over));

@@ -36,7 +36,7 @@ fn check_named(
 }
 
 #[test]
-fn each_function_that_waits_has_a_row_or_a_reason() {
+fn each_waiting_function_has_a_row_or_a_reason() {
     let rows = ROWS.iter().flat_map(|row| row.functions);
     let exceptions = EXCEPTIONS.iter().flat_map(|(_, functions)| *functions);
     check_named(rows.chain(exceptions).copied(), 1, |waits| waits != "-");
@@ -64,7 +64,7 @@ const AT_ONCE: usize = 16;
 const CHILDREN: usize = 4;
 
 #[test(alone)]
-fn every_call_that_waits_ends() {
+fn every_waiting_call_ends() {
     cells::silence_rejections();
     let (alone, others): (Vec<_>, Vec<_>) = cases().into_iter().partition(|case| case.is_alone);
     let alone = alone.into_iter().map(|case| case.name).collect();
@@ -79,7 +79,7 @@ fn every_call_that_waits_ends() {
 
 /// Caught: of 15 kinds of loops, two fifths kept their thread for good.
 #[test]
-fn every_loop_of_operations_ends_and_keeps_no_work_waiting() {
+fn every_loop_of_operations_ends() {
     let failed = run_here(operations::cases(), AT_ONCE, LIMIT);
     assert!(failed.is_empty(), "{} failed: {failed:#?}", failed.len());
 }

@@ -17,7 +17,7 @@ fn on_wake<T>() -> Sender<T> {
 }
 
 #[test]
-fn no_call_but_withdraw_returns_a_value_before_its_wake() {
+fn only_withdraw_returns_a_value_before_its_wake() {
     let sender = on_wake();
     let mut receiver = sender.new_receiver();
     for round in 0..3 {
@@ -69,7 +69,7 @@ fn spin_and_recv<T>(receiver: &mut Receiver<T>) -> Option<T> {
 
 /// The receivers spin, so that they are awake when their values are handed over.
 #[test]
-fn no_value_of_a_burst_is_received_before_the_last_was_handed_over() {
+fn no_value_is_received_before_the_bursts_last() {
     const RECEIVERS: usize = 3;
     let sender = on_wake();
     let (woken, early) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -115,7 +115,7 @@ fn sleeping_receivers_stay_asleep_until_the_wake() {
 }
 
 #[test]
-fn the_end_of_the_sender_delivers_what_was_not_woken() {
+fn the_senders_end_delivers_unwoken_values() {
     let sender = on_wake();
     let mut awake = sender.new_receiver();
     assert!(awake.try_recv().is_err());
@@ -131,7 +131,7 @@ fn the_end_of_the_sender_delivers_what_was_not_woken() {
 
 /// Fault 20.
 #[test]
-fn the_value_of_a_dropped_receiver_goes_to_another_or_back() {
+fn a_dropped_receivers_value_moves_on_or_back() {
     let tally = Tally::default();
     let sender = on_wake();
     let mut first = sender.new_receiver();
@@ -158,7 +158,7 @@ fn the_value_of_a_dropped_receiver_goes_to_another_or_back() {
 }
 
 #[test]
-fn values_beside_wakes_of_other_threads_and_timeouts_are_received_once() {
+fn values_beside_foreign_wakes_are_received_once() {
     const VALUES: usize = 5_000;
     let sender = on_wake();
     let (done, received) = (AtomicBool::new(false), AtomicUsize::new(0));

@@ -18,7 +18,7 @@ fn handed_over(tally: &Tally) -> (Sender<Counted>, Receiver<Counted>) {
 }
 
 #[test]
-fn the_value_goes_to_another_that_sleeps_and_that_one_is_woken() {
+fn the_value_wakes_another_sleeping_receiver() {
     let tally = Tally::default();
     let (sender, receiver) = handed_over(&tally);
     let crew = Crew::waiting(&sender, 1);
@@ -32,7 +32,7 @@ fn the_value_goes_to_another_that_sleeps_and_that_one_is_woken() {
 }
 
 #[test]
-fn the_value_comes_back_to_the_sender_if_nobody_waits() {
+fn the_value_returns_without_another_receiver() {
     let tally = Tally::default();
     let (sender, receiver) = handed_over(&tally);
     let _busy = sender.new_receiver();
@@ -45,7 +45,7 @@ fn the_value_comes_back_to_the_sender_if_nobody_waits() {
 }
 
 #[test]
-fn the_value_of_one_whose_thread_panics_is_not_lost() {
+fn a_panicking_receivers_value_is_not_lost() {
     let tally = Tally::default();
     let (sender, receiver) = handed_over(&tally);
     let unwound = catch_unwind(AssertUnwindSafe(move || {
@@ -58,7 +58,7 @@ fn the_value_of_one_whose_thread_panics_is_not_lost() {
 }
 
 #[test]
-fn a_value_that_the_sender_did_not_take_back_goes_to_a_receiver_before_the_end() {
+fn a_value_left_to_the_channel_is_received_before_the_end() {
     let tally = Tally::default();
     let (sender, receiver) = handed_over(&tally);
     let mut other = sender.new_receiver();
@@ -70,7 +70,7 @@ fn a_value_that_the_sender_did_not_take_back_goes_to_a_receiver_before_the_end()
 }
 
 #[test]
-fn a_value_whose_drop_uses_the_channel_may_be_dropped_with_it() {
+fn a_values_drop_may_use_the_dropped_channel() {
     struct Meddler(Option<Receiver<Meddler>>);
     impl Drop for Meddler {
         fn drop(&mut self) {
@@ -90,7 +90,7 @@ fn a_value_whose_drop_uses_the_channel_may_be_dropped_with_it() {
 }
 
 #[test]
-fn a_forgotten_receiver_leaks_no_more_than_its_seat() {
+fn a_forgotten_receiver_leaks_only_its_seat() {
     let (sender, mut receiver) = channel();
     assert!(receiver.try_recv().is_err());
     // Dropped at the end, so that the sanitizer finds no leak.

@@ -10,7 +10,7 @@ use brigade_testkit::test;
 
 /// Fault 20.
 #[test]
-fn what_was_handed_over_is_received_although_the_sender_went_without_a_wake() {
+fn a_sender_dropped_without_a_wake_delivers() {
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 3);
     assert_eq!(sender.dispatch_all(0..3).count(), 0);
@@ -21,7 +21,7 @@ fn what_was_handed_over_is_received_although_the_sender_went_without_a_wake() {
 }
 
 #[test]
-fn every_call_after_the_end_returns_disconnected() {
+fn every_later_call_returns_disconnected() {
     let (sender, mut receiver) = channel::<u32>();
     drop(sender);
     for _ in 0..3 {
@@ -34,7 +34,7 @@ fn every_call_after_the_end_returns_disconnected() {
 }
 
 #[test]
-fn receivers_of_every_group_are_disconnected() {
+fn every_groups_receivers_are_disconnected() {
     let (sender, first) = channel::<u32>();
     let crew = Crew::waiting(&sender, 70);
     drop((sender, first));
@@ -42,7 +42,7 @@ fn receivers_of_every_group_are_disconnected() {
 }
 
 #[test]
-fn a_receiver_with_a_value_returns_it_before_the_end() {
+fn a_receiver_returns_its_value_before_the_end() {
     let (sender, mut receiver) = channel();
     assert!(receiver.try_recv().is_err());
     sender.dispatch(1).unwrap();
@@ -52,7 +52,7 @@ fn a_receiver_with_a_value_returns_it_before_the_end() {
 }
 
 #[test]
-fn what_nobody_receives_is_dropped_once_with_the_channel() {
+fn unreceived_values_drop_once_with_the_channel() {
     let tally = Tally::default();
     let (sender, mut first) = channel();
     let mut second = sender.new_receiver();

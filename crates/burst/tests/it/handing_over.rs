@@ -6,7 +6,7 @@ use crate::crew::Crew;
 use brigade_testkit::test;
 
 #[test]
-fn as_many_values_as_receivers_wait_are_handed_over_and_the_others_are_returned() {
+fn a_burst_serves_waiting_receivers_and_returns_the_rest() {
     // None of them waits again before the end of the burst.
     let sender = Sender::with(Turns::AwakeFirst, Delivery::OnWake);
     let crew = Crew::waiting(&sender, 5);
@@ -34,7 +34,7 @@ fn busy_receivers_have_nothing_handed_over() {
 
 /// Fault 22.
 #[test]
-fn a_channel_that_begins_without_receivers_returns_values_until_one_waits() {
+fn a_channel_without_receivers_returns_values() {
     let sender = Sender::new();
     assert_eq!(sender.dispatch(1), Err(Busy(1)));
     assert!(sender.burst([1, 2, 3]).eq([1, 2, 3]));
@@ -70,7 +70,7 @@ fn a_polling_receiver_needs_no_wake() {
 }
 
 #[test]
-fn a_receiver_that_withdraws_gets_an_earlier_value_and_no_later_one() {
+fn a_withdrawing_receiver_gets_no_later_value() {
     let (sender, mut receiver) = channel();
     assert_eq!(receiver.withdraw(), None, "it did not wait");
     assert!(receiver.try_recv().is_err());
@@ -83,7 +83,7 @@ fn a_receiver_that_withdraws_gets_an_earlier_value_and_no_later_one() {
 }
 
 #[test]
-fn large_values_and_values_without_a_size_pass() {
+fn large_and_zero_sized_values_pass() {
     let (sender, mut receiver) = channel();
     assert!(receiver.try_recv().is_err());
     sender.dispatch([7_u64; 512]).unwrap();
@@ -95,7 +95,7 @@ fn large_values_and_values_without_a_size_pass() {
 }
 
 #[test]
-fn a_sender_that_threads_share_gives_each_value_to_one() {
+fn a_shared_sender_gives_each_value_to_one() {
     const EACH: usize = 5_000;
     let (sender, _idle) = channel();
     let crew = Crew::waiting(&sender, 4);

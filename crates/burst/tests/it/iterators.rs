@@ -9,7 +9,7 @@ use crate::tally::Tally;
 use brigade_testkit::test;
 
 #[test]
-fn values_yielded_before_an_iterator_panics_are_received_at_once() {
+fn values_before_an_iterators_panic_are_received() {
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 4);
     let values = (0..4).map(|n| if n < 2 { n } else { resume_unwind(Box::new("expected")) });
@@ -27,7 +27,7 @@ fn values_yielded_before_an_iterator_panics_are_received_at_once() {
 }
 
 #[test]
-fn an_iterator_that_panics_at_any_call_loses_no_value() {
+fn an_iterators_panic_at_any_call_loses_no_value() {
     for panics_at in 0..6 {
         let tally = Tally::default();
         let (sender, mut receiver) = channel();
@@ -47,7 +47,7 @@ fn an_iterator_that_panics_at_any_call_loses_no_value() {
 }
 
 #[test]
-fn an_iterator_may_use_the_sender_it_is_given_to() {
+fn an_iterator_may_use_its_own_sender() {
     let (sender, mut first) = channel();
     let mut others = [(); 3].map(|()| sender.new_receiver());
     assert!(first.try_recv().is_err());
@@ -64,7 +64,7 @@ fn an_iterator_may_use_the_sender_it_is_given_to() {
 }
 
 #[test]
-fn an_iterator_may_create_and_drop_receivers() {
+fn an_iterator_may_make_and_drop_receivers() {
     let (sender, mut first) = channel();
     assert!(first.try_recv().is_err());
     let values = (0..40).inspect(|_| {
@@ -88,7 +88,7 @@ fn the_rest_of_an_iterator_is_not_touched() {
 }
 
 #[test]
-fn an_iterator_that_begins_again_after_its_end_is_left_at_its_end() {
+fn an_iterator_is_left_at_its_first_end() {
     let (sender, receiver) = channel();
     let mut calls = 0;
     let values = std::iter::from_fn(|| {

@@ -11,7 +11,7 @@ fn seat(receiver: &impl std::fmt::Debug) -> String {
 }
 
 #[test]
-fn the_seat_of_a_dropped_receiver_is_used_again() {
+fn a_dropped_receivers_seat_is_reused() {
     let (sender, first) = channel::<u32>();
     let second = sender.new_receiver();
     let of_first = seat(&first);
@@ -21,7 +21,7 @@ fn the_seat_of_a_dropped_receiver_is_used_again() {
 }
 
 #[test]
-fn a_seat_that_is_used_again_has_nothing_of_the_one_before() {
+fn a_reused_seat_has_nothing_of_its_past() {
     let (sender, mut receiver) = channel();
     for round in 0..100 {
         assert!(receiver.try_recv().is_err());
@@ -35,7 +35,7 @@ fn a_seat_that_is_used_again_has_nothing_of_the_one_before() {
 }
 
 #[test]
-fn a_hundred_receivers_are_reached_by_one_burst() {
+fn one_burst_reaches_a_hundred_receivers() {
     // None of them waits again before the end of the burst.
     let sender = Sender::with(Turns::AwakeFirst, Delivery::OnWake);
     let crew = Crew::waiting(&sender, 100);
@@ -51,7 +51,7 @@ fn a_hundred_receivers_are_reached_by_one_burst() {
 }
 
 #[test]
-fn a_waiting_receiver_is_found_behind_hundreds_of_busy_ones() {
+fn a_waiting_receiver_is_found_behind_busy_ones() {
     let (sender, first) = channel();
     let busy: Vec<_> = (0..200).map(|_| sender.new_receiver()).collect();
     let mut last = sender.new_receiver();
@@ -62,7 +62,7 @@ fn a_waiting_receiver_is_found_behind_hundreds_of_busy_ones() {
 }
 
 #[test]
-fn a_burst_finds_a_receiver_that_begins_to_wait_behind_it() {
+fn a_burst_finds_a_receiver_waiting_behind_it() {
     let (sender, mut first) = channel();
     let busy: Vec<_> = (0..40).map(|_| sender.new_receiver()).collect();
     let mut last = sender.new_receiver();

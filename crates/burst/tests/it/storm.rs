@@ -32,7 +32,7 @@ fn receive(sender: &Sender<usize>, mut seed: Seed, done: &Mutex<bool>) -> Vec<us
 }
 
 #[test(120)]
-fn in_a_storm_of_all_operations_each_value_is_received_once_or_returned() {
+fn a_storm_receives_or_returns_each_value_once() {
     const SENDERS: usize = 2;
     const EACH: usize = 20_000;
     let seed = Seed::printed();

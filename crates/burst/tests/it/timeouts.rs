@@ -19,7 +19,7 @@ fn a_timeout_is_never_early_and_withdraws() {
 }
 
 #[test]
-fn a_value_that_was_handed_over_is_received_without_a_wait() {
+fn a_delivered_value_needs_no_wait() {
     let (sender, mut receiver) = channel();
     assert!(receiver.try_recv().is_err());
     sender.dispatch(1).unwrap();
@@ -27,7 +27,7 @@ fn a_value_that_was_handed_over_is_received_without_a_wait() {
 }
 
 #[test]
-fn values_beside_timeouts_are_received_or_returned() {
+fn values_beside_timeouts_are_never_lost() {
     const VALUES: u32 = 20_000;
     let (sender, mut receiver) = channel();
     let counter = std::thread::spawn(move || {

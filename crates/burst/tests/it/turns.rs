@@ -29,7 +29,7 @@ fn in_turns() -> Sender<usize> {
 }
 
 #[test]
-fn each_receiver_is_served_once_before_the_first_is_served_again() {
+fn each_receiver_is_served_once_a_round() {
     let sender = in_turns();
     let mut receivers = waiting(&sender, 5);
     for value in 0..17 {
@@ -74,7 +74,7 @@ fn the_turns_go_over_all_groups() {
 }
 
 #[test]
-fn the_turns_continue_after_receivers_are_dropped() {
+fn the_turns_survive_dropped_receivers() {
     let sender = in_turns();
     let mut receivers = waiting(&sender, 40);
     for value in 0..39 {
@@ -92,7 +92,7 @@ fn the_turns_continue_after_receivers_are_dropped() {
 }
 
 #[test]
-fn without_turns_the_lowest_seat_that_is_awake_is_served() {
+fn without_turns_the_lowest_awake_seat_is_served() {
     let sender = Sender::new();
     let mut receivers = waiting(&sender, 3);
     for value in 0..5 {
@@ -102,7 +102,7 @@ fn without_turns_the_lowest_seat_that_is_awake_is_served() {
 }
 
 #[test]
-fn threads_that_share_a_sender_with_turns_give_each_value_to_one() {
+fn a_shared_sender_with_turns_gives_each_value_to_one() {
     const EACH: usize = 5_000;
     let sender = in_turns();
     let crew = Crew::waiting(&sender, 40);

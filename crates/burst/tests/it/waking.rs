@@ -10,7 +10,7 @@ use brigade_testkit::{eventually, test};
 
 /// Fault 19: A is handed over and woken for, B is handed over and its wake is pending.
 #[test]
-fn a_value_is_received_at_its_own_wake_although_another_lies_beside_it() {
+fn a_value_waits_for_its_own_wake() {
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 2);
     for round in 0..500 {
@@ -34,7 +34,7 @@ fn a_value_is_received_at_its_own_wake_although_another_lies_beside_it() {
 
 /// Fault 18: a receiver wakes while a value is on its way to another one.
 #[test]
-fn a_receiver_that_wakes_for_nothing_takes_nothing_that_is_anothers() {
+fn a_spurious_wake_takes_nothing_of_others() {
     let (sender, mut polling) = channel();
     let crew = Crew::waiting(&sender, 2);
     for round in 0..2_000 {
@@ -66,7 +66,7 @@ fn a_second_wake_wakes_no_receiver() {
 }
 
 #[test]
-fn a_wake_by_another_thread_covers_the_values_of_this_one() {
+fn a_foreign_wake_covers_this_threads_values() {
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 1);
     sender.dispatch(7).unwrap();
@@ -138,7 +138,7 @@ mod seen_by_the_kernel {
     }
 
     #[test]
-    fn a_wake_wakes_exactly_the_receivers_with_a_value() {
+    fn a_wake_wakes_exactly_the_served_receivers() {
         let (sender, first) = channel();
         let sleepers: Vec<_> = (0..40).map(|_| Sleeper::start(&sender)).collect();
         for round in 0..50 {
@@ -162,7 +162,7 @@ mod seen_by_the_kernel {
     }
 
     #[test]
-    fn a_polling_receiver_is_preferred_to_sleeping_ones() {
+    fn a_polling_receiver_precedes_sleeping_ones() {
         let (sender, first) = channel();
         let sleepers: Vec<_> = (0..3).map(|_| Sleeper::start(&sender)).collect();
         // Its seat is behind theirs.
@@ -176,7 +176,7 @@ mod seen_by_the_kernel {
     }
 
     #[test]
-    fn no_receiver_is_woken_by_values_alone_nor_by_a_wake_without_values() {
+    fn only_a_wake_with_values_wakes_a_receiver() {
         let (sender, first) = channel();
         let sleepers: Vec<_> = (0..3).map(|_| Sleeper::start(&sender)).collect();
         asleep(&sender, &sleepers);

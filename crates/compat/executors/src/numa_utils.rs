@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_as_far_from_each_other_as_their_cores_and_floating_ones_are_near() {
+    fn threads_are_as_distant_as_their_cores() {
         let distances: ProcessingUnitDistance =
             [vec![0, -1, 7], vec![-1, 0, i32::MAX], vec![7, 3, 0]].into_iter().collect();
         let zero = i32::MIN.unsigned_abs();

@@ -141,7 +141,7 @@ fn counts(pool: &impl Executor, label: &str) {
 }
 
 #[test]
-fn each_executor_counts_the_jobs_that_have_run_and_those_that_wait() {
+fn each_executor_counts_finished_and_queued_jobs() {
     LazyLock::force(&RECORDING);
     counts(&crossbeam_workstealing_pool::small_pool(1), "crossbeam_workstealing_pool");
     counts(&crossbeam_channel_pool::ThreadPool::new(1), "crossbeam_channel_pool");

@@ -36,7 +36,7 @@ fn a_closure_is_submitted() {
 
 #[test]
 #[rustfmt::skip]
-fn a_task_is_submitted_and_its_result_awaited() {
+fn a_submitted_tasks_result_is_awaited() {
     use rusty_pool::ThreadPool;
     use std::thread;
     use std::time::Duration;

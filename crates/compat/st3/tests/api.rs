@@ -103,7 +103,7 @@ api_of!(lifo);
 api_of!(fifo);
 
 #[test]
-fn the_errors_are_those_of_st3() {
+fn errors_are_the_same_as_in_st3() {
     fn is_error<E: Debug + Display + Clone + Eq + Send + Sync + UnwindSafe + 'static>() {}
     is_error::<StealError>();
     // No third one, and no wildcard.

@@ -63,7 +63,7 @@ macro_rules! for_both {
             }
 
             #[test]
-            fn claimed_items_take_slots_until_they_are_moved_out() {
+            fn claimed_items_hold_slots_until_moved_out() {
                 let worker = queue(1..=4);
                 let mut drain = worker.drain(|_| 2).unwrap();
                 assert_eq!(drain.next(), Some(1));
@@ -81,14 +81,14 @@ macro_rules! for_both {
             }
 
             #[test]
-            fn a_steal_moves_the_oldest_in_order_behind_what_is_there() {
+            fn a_steal_appends_the_oldest_in_order() {
                 let (from, to) = (queue(1..=4), queue([9]));
                 assert_eq!(from.stealer().steal(&to, |count| count / 2), Ok(2));
                 assert_eq!((all(&to), all(&from)), (vec![9, 1, 2], vec![3, 4]));
             }
 
             #[test]
-            fn a_steal_is_limited_by_what_there_is_and_what_fits() {
+            fn a_steal_is_limited_by_items_and_room() {
                 let (from, to) = (queue(1..=4), queue([9]));
                 assert_eq!(from.stealer_ref().steal(&to, |_| usize::MAX), Ok(3));
                 let rest = queue([]);
@@ -96,7 +96,7 @@ macro_rules! for_both {
             }
 
             #[test]
-            fn a_steal_and_pop_returns_the_newest_of_the_stolen() {
+            fn a_steal_and_pop_returns_the_newest_stolen() {
                 let (from, to) = (queue(1..=4), queue([]));
                 assert_eq!(from.stealer().steal_and_pop(&to, |_| 3), Ok((3, 2)));
                 assert_eq!((all(&to), all(&from)), (vec![1, 2], vec![4]));
@@ -105,7 +105,7 @@ macro_rules! for_both {
             }
 
             #[test]
-            fn a_full_destination_is_an_error_only_if_nothing_is_returned() {
+            fn a_full_destination_fails_only_without_an_item() {
                 let (from, to) = (queue(1..=4), queue(5..=8));
                 assert_eq!(from.stealer().steal(&to, |count| count), Err(StealError::Empty));
                 assert_eq!(from.stealer().steal_and_pop(&to, |count| count), Ok((1, 0)));
@@ -113,7 +113,7 @@ macro_rules! for_both {
             }
 
             #[test]
-            fn nothing_to_take_and_nothing_wanted_are_empty() {
+            fn no_items_and_no_request_are_empty() {
                 let (empty, full) = (queue([]), queue(1..=4));
                 let never = |_| -> usize { unreachable!("there is nothing to count") };
                 assert_eq!(empty.drain(never).err(), Some(StealError::Empty));
@@ -140,7 +140,7 @@ macro_rules! for_both {
             }
 
             #[test]
-            fn a_second_thief_is_told_that_the_queue_is_busy() {
+            fn a_second_thief_gets_busy() {
                 let (from, to) = (queue(1..=4), queue([]));
                 let mut drain = from.drain(|_| 2).unwrap();
                 assert_eq!((drain.len(), drain.size_hint()), (2, (2, Some(2))));
@@ -154,7 +154,7 @@ macro_rules! for_both {
             }
 
             #[test]
-            fn a_drain_whose_last_item_was_taken_is_over() {
+            fn a_drain_ends_with_its_last_item() {
                 let worker = queue(1..=4);
                 let mut drain = worker.drain(|_| 2).unwrap();
                 assert_eq!((drain.next(), drain.next()), (Some(1), Some(2)));
@@ -175,7 +175,7 @@ macro_rules! for_both {
             }
 
             #[test]
-            fn stealers_are_equal_if_they_are_of_one_queue() {
+            fn stealers_of_one_queue_are_equal() {
                 let (one, other) = (queue([]), queue([]));
                 let stealers: [Stealer<u32>; 2] = [one.stealer(), other.stealer()];
                 assert_eq!(&stealers[0], one.stealer_ref());

@@ -48,7 +48,7 @@ macro_rules! for_both {
 
             /// S1.
             #[test]
-            fn a_forgotten_drain_leaks_what_it_had_not_yielded() {
+            fn a_forgotten_drain_leaks_unyielded_items() {
                 let ledger = Ledger::default();
                 let worker = queue(&ledger, 5);
                 let mut drain = worker.drain(|_| 3).unwrap();
@@ -61,7 +61,7 @@ macro_rules! for_both {
 
             /// S1, by a panic.
             #[test]
-            fn an_item_whose_drop_panics_in_a_drain_is_dropped_once() {
+            fn an_item_panicking_in_a_drain_drops_once() {
                 let ledger = Ledger::default();
                 let worker = Worker::new(8);
                 worker.extend((0..4).map(|number| Item { _entry: ledger.item(), armed: number == 1 }));
@@ -104,7 +104,7 @@ macro_rules! for_both {
 
             /// S3.
             #[test]
-            fn an_iterator_may_pop_the_queue_that_it_extends() {
+            fn an_iterator_may_pop_from_its_queue() {
                 let ledger = Ledger::default();
                 let worker = queue(&ledger, 3);
                 worker.extend(iter::repeat_with(|| {
@@ -118,7 +118,7 @@ macro_rules! for_both {
 
             /// S3.
             #[test]
-            fn an_iterator_may_push_to_the_queue_that_it_extends() {
+            fn an_iterator_may_push_to_its_queue() {
                 let ledger = Ledger::default();
                 let worker = queue(&ledger, 0);
                 worker.extend(iter::repeat_with(|| {
@@ -132,7 +132,7 @@ macro_rules! for_both {
 
             /// S4.
             #[test]
-            fn a_closure_that_panics_leaves_the_queue_as_it_was() {
+            fn a_panicking_closure_leaves_the_queue() {
                 let ledger = Ledger::default();
                 let (from, to) = (queue(&ledger, 4), queue(&ledger, 0));
                 let stolen = panic::catch_unwind(|| {
@@ -143,7 +143,7 @@ macro_rules! for_both {
             }
 
             #[test]
-            fn a_queue_drops_its_items_with_its_last_handle() {
+            fn the_last_handle_drops_the_queues_items() {
                 let ledger = Ledger::default();
                 let worker = queue(&ledger, 4);
                 let stealer = worker.stealer();

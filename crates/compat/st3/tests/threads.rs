@@ -39,7 +39,7 @@ macro_rules! for_both {
             }
 
             #[test]
-            fn what_is_pushed_is_popped_drained_or_stolen_once() {
+            fn each_pushed_item_comes_out_once() {
                 let _dog = Watchdog::start(60);
                 let worker = Worker::new(32);
                 let ended = AtomicBool::new(false);

@@ -7,7 +7,7 @@ use super::*;
 
 /// Caught: the check under the lock left out by edge (deadlock); an event that sets nothing.
 #[test]
-fn a_task_that_begins_to_wait_beside_an_event_is_woken() {
+fn a_task_waiting_beside_an_event_is_woken() {
     check_each(3, |trigger| {
         let driver = Driver::new().unwrap();
         let file = file(&driver, trigger);
@@ -41,7 +41,7 @@ fn a_task_that_begins_to_wait_beside_an_event_is_woken() {
 
 /// Caught: a replaced waker that is dropped.
 #[test]
-fn two_tasks_that_poll_one_direction_are_both_woken() {
+fn two_tasks_on_one_direction_are_woken() {
     check_each(3, |trigger| {
         let driver = Driver::new().unwrap();
         let file = file(&driver, trigger);
@@ -65,7 +65,7 @@ fn two_tasks_that_poll_one_direction_are_both_woken() {
 /// Caught: the check under the lock left out (deadlock); `follow_up` ending an interest although a task waits by
 /// then.
 #[test]
-fn a_task_that_begins_to_wait_beside_an_event_for_nobody_is_woken() {
+fn a_wait_beside_an_unawaited_event_is_woken() {
     check_each(5, |trigger| {
         let driver = Driver::new().unwrap();
         let file = file(&driver, trigger);
@@ -102,7 +102,7 @@ fn a_task_that_begins_to_wait_beside_an_event_for_nobody_is_woken() {
 
 /// Caught: a generation that stays the same.
 #[test]
-fn a_dropped_source_leaves_no_waker_and_no_event_for_the_next() {
+fn a_dropped_source_leaves_no_waker_or_event() {
     check_each(5, |trigger| {
         let driver = Driver::new().unwrap();
         let former = file(&driver, trigger);
@@ -130,7 +130,7 @@ fn a_dropped_source_leaves_no_waker_and_no_event_for_the_next() {
 }
 
 #[test]
-fn two_who_drive_in_turn_wake_whoever_waits() {
+fn drivers_in_turn_wake_all_waiters() {
     check_each(4, |trigger| {
         let driver = Driver::new().unwrap();
         let file = file(&driver, trigger);
@@ -156,7 +156,7 @@ fn two_who_drive_in_turn_wake_whoever_waits() {
 
 /// Caught: sources that don't record the end; an end that wakes no task.
 #[test]
-fn whoever_waits_beside_the_end_is_told() {
+fn a_waiter_beside_the_end_is_told() {
     check_each(5, |trigger| {
         let driver = Driver::new().unwrap();
         let file = file(&driver, trigger);

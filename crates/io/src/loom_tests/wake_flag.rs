@@ -52,7 +52,7 @@ impl Model {
 
 /// Caught: Relaxed in `notify` or in `end_wait`; a `begin_wait` that overwrites a notification.
 #[test]
-fn what_was_done_before_a_notification_is_found_after_the_wait() {
+fn writes_before_a_notification_are_visible() {
     check(4, || {
         let model = Arc::new(Model::default());
         let notifying = thread::spawn({
@@ -87,7 +87,7 @@ fn of_two_notifications_none_is_lost() {
 
 /// Caught: a look before the lock; none at all.
 #[test]
-fn a_notification_that_another_wait_consumes_does_not_leave_its_thread_waiting() {
+fn a_consumed_notification_leaves_no_thread_waiting() {
     check(4, || {
         let (model, lock) = (Arc::new(Model::default()), Arc::new(PollLock::default()));
         let notifying = thread::spawn({

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_notifier_notifies_without_blocking() {
+    fn a_full_notifier_does_not_block() {
         let poller = Poller::new().unwrap();
         let mut events = Events::new();
         rustix::io::write(&poller.notifier, &(u64::MAX - 1).to_ne_bytes()).unwrap();

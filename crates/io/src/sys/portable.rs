@@ -119,7 +119,7 @@ mod tests {
 
     /// Else `ci/portable.sh` would run the same tests three times.
     #[test]
-    fn the_trigger_that_a_test_asks_for_is_the_only_one() {
+    fn a_requested_trigger_is_the_only_one() {
         let poller = Poller::new().unwrap();
         let of_both = [false, true].map(|is_socket| poller.trigger(is_socket));
         assert_eq!(

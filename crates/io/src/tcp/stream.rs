@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_that_the_system_does_not_begin_is_an_error() {
+    fn a_connection_failing_at_its_start_is_an_error() {
         assert!(begin(Err(Errno::INPROGRESS)).is_ok());
         let error = begin(Err(Errno::AGAIN)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);

@@ -9,7 +9,7 @@ use brigade_io::{
 };
 
 #[test]
-fn everything_is_sent_and_shared_if_its_value_is() {
+fn everything_is_send_and_sync_with_its_value() {
     fn free<T: Send + Sync + Unpin>() {}
     free::<Driver>();
     free::<DriverSupply>();
@@ -22,7 +22,7 @@ fn everything_is_sent_and_shared_if_its_value_is() {
 }
 
 #[test]
-fn drivers_and_their_supply_may_be_used_after_a_panic() {
+fn drivers_survive_a_panic() {
     fn kept<T: UnwindSafe + RefUnwindSafe>() {}
     kept::<Driver>();
     kept::<DriverSupply>();

@@ -14,7 +14,7 @@ use brigade_testkit::test;
 use futures_lite::future;
 
 #[test]
-fn the_current_driver_is_the_innermost_and_only_inside() {
+fn the_innermost_driver_is_current_inside() {
     let (one, other) = (Driver::new().unwrap(), Driver::new().unwrap());
     let same = |driver: &Arc<Driver>| Arc::ptr_eq(&Driver::current().unwrap(), driver);
     one.enter(|| {
@@ -33,7 +33,7 @@ fn the_current_driver_is_the_innermost_and_only_inside() {
 }
 
 #[test]
-fn a_supply_is_asked_only_when_something_registers() {
+fn only_a_registration_asks_the_supply() {
     let made = Arc::new(Mutex::new(Vec::new()));
     let makes = made.clone();
     let supply = DriverSupply::new(move || {
@@ -63,7 +63,7 @@ fn a_supply_is_asked_only_when_something_registers() {
 }
 
 #[test]
-fn a_supply_that_fails_is_asked_again() {
+fn a_failing_supply_is_asked_again() {
     let asked = AtomicUsize::new(0);
     let supply = DriverSupply::new(move || match asked.fetch_add(1, Ordering::SeqCst) {
         0 => Err(io::ErrorKind::OutOfMemory.into()),

@@ -20,7 +20,7 @@ fn no_task(_waker: Waker) {
 }
 
 #[test]
-fn one_drives_at_a_time_and_a_notification_ends_it() {
+fn one_thread_drives_until_a_notification() {
     let driver = Driver::new().unwrap();
     let other = driver.clone();
     let driving = thread::spawn(move || {
@@ -48,7 +48,7 @@ fn one_drives_at_a_time_and_a_notification_ends_it() {
 }
 
 #[test]
-fn a_notification_beforehand_ends_the_next_wait_and_no_other() {
+fn an_early_notification_ends_one_wait() {
     let driver = Driver::new().unwrap();
     for _ in 0..1_000_000 {
         driver.notify();
@@ -60,7 +60,7 @@ fn a_notification_beforehand_ends_the_next_wait_and_no_other() {
 }
 
 #[test]
-fn a_look_leaves_a_notification_to_the_next_wait() {
+fn a_look_leaves_notifications_to_the_next_wait() {
     let driver = Driver::new().unwrap();
     for _ in 0..3 {
         driver.notify();
@@ -109,7 +109,7 @@ fn no_timeout_is_early() {
 }
 
 #[test(alone)]
-fn timeouts_are_late_by_less_than_a_millisecond() {
+fn timeouts_are_under_a_millisecond_late() {
     let driver = Driver::new().unwrap();
     for micros in [25, 999, 1_000, 1_500, 3_700] {
         let timeout = Duration::from_micros(micros);
@@ -141,7 +141,7 @@ fn timeouts_of_any_length_wait() {
 }
 
 #[test]
-fn a_panic_of_one_wake_does_not_keep_others_from_theirs() {
+fn a_wakes_panic_does_not_stop_the_others() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -160,7 +160,7 @@ fn a_panic_of_one_wake_does_not_keep_others_from_theirs() {
 }
 
 #[test]
-fn a_wake_may_drive_and_make_and_drop_sources() {
+fn a_wake_may_drive_and_make_sources() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -179,7 +179,7 @@ fn a_wake_may_drive_and_make_and_drop_sources() {
 }
 
 #[test]
-fn closing_ends_all_waiting_and_leaves_the_rest() {
+fn closing_ends_waits_and_nothing_else() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (mut reader, mut writer) = kind.ends(&driver);
@@ -208,7 +208,7 @@ fn closing_ends_all_waiting_and_leaves_the_rest() {
 }
 
 #[test(120)]
-fn closing_beside_registering_and_waiting_leaves_nobody_waiting() {
+fn closing_beside_new_waits_ends_all_of_them() {
     for _ in 0..300 {
         let driver = Driver::new().unwrap();
         thread::scope(|scope| {

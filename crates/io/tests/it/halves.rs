@@ -37,7 +37,7 @@ fn the_halves_wait_apart() {
 }
 
 #[test]
-fn a_dropped_writer_ends_what_is_sent_and_not_what_is_received() {
+fn a_dropped_writer_ends_only_its_direction() {
     on_a_machine(|| async {
         let (near, mut far) = tcp().await?;
         let (mut reader, writer) = near.split();
@@ -60,7 +60,7 @@ fn a_dropped_writer_ends_what_is_sent_and_not_what_is_received() {
 }
 
 #[test]
-fn a_closed_writer_ends_what_is_sent_at_once() {
+fn a_closed_writer_ends_its_side_at_once() {
     on_a_machine(|| async {
         let (near, mut far) = tcp().await?;
         let (_reader, mut writer) = near.split();

@@ -64,7 +64,7 @@ fn addresses_of_the_sixth_version_are_taken() {
 }
 
 #[test]
-fn names_are_looked_up_as_blocking_code_and_addresses_are_not() {
+fn only_names_are_looked_up_as_blocking_code() {
     static BLOCKED: AtomicUsize = AtomicUsize::new(0);
     let driver = Driver::with_blocking(|code| {
         BLOCKED.fetch_add(1, Ordering::SeqCst);
@@ -95,7 +95,7 @@ fn names_are_looked_up_as_blocking_code_and_addresses_are_not() {
 
 #[cfg_attr(windows, ignore = "Wine binds the foreign address")]
 #[test]
-fn of_several_addresses_each_is_tried_until_one_succeeds() {
+fn addresses_are_tried_until_one_succeeds() {
     on_a_machine(|| async {
         // Of a test network that no machine has.
         let foreign = SocketAddr::from(([192, 0, 2, 1], 0));
@@ -116,7 +116,7 @@ fn of_several_addresses_each_is_tried_until_one_succeeds() {
 }
 
 #[test]
-fn the_error_is_that_of_the_last_address() {
+fn the_last_address_gives_the_error() {
     on_a_machine(|| async {
         let local = SocketAddr::from(([127, 0, 0, 1], 0));
         let taken = TcpListener::bind(local).await?;
@@ -133,7 +133,7 @@ fn the_error_is_that_of_the_last_address() {
 }
 
 #[test]
-fn no_address_is_invalid_input_and_so_is_text_that_has_no_port() {
+fn missing_addresses_and_ports_are_invalid() {
     on_a_machine(|| async {
         let none: &[SocketAddr] = &[];
         let socket = UdpSocket::bind("127.0.0.1:0").await?;
@@ -153,7 +153,7 @@ fn no_address_is_invalid_input_and_so_is_text_that_has_no_port() {
 }
 
 #[test]
-fn a_missing_driver_is_told_before_a_name_is_looked_up() {
+fn a_missing_driver_precedes_the_name_lookup() {
     let error = future::block_on(TcpStream::connect("no name at all")).unwrap_err();
     assert!(error.get_ref().unwrap().is::<brigade_io::NoDriver>(), "{error}");
 }

@@ -14,7 +14,7 @@ fn bytes() -> Vec<u8> {
 }
 
 #[test]
-fn a_megabyte_arrives_whole_and_then_the_end() {
+fn a_megabyte_arrives_before_the_end() {
     on_each_machine(|mut reader, mut writer| async move {
         let sent = bytes();
         let write = async {
@@ -33,7 +33,7 @@ fn a_megabyte_arrives_whole_and_then_the_end() {
 }
 
 #[test]
-fn a_writer_whose_reader_goes_while_it_waits_is_told() {
+fn a_waiting_writer_learns_of_its_readers_end() {
     on_each_machine(|reader, mut writer| async move {
         let write = async { writer.write_all(&bytes()).await };
         let leave = async {
@@ -50,7 +50,7 @@ fn a_writer_whose_reader_goes_while_it_waits_is_told() {
 }
 
 #[test]
-fn a_reader_whose_writer_goes_while_it_waits_sees_the_end() {
+fn a_waiting_reader_sees_its_writers_end() {
     on_each_machine(|mut reader, writer| async move {
         let leave = async {
             future::yield_now().await;
@@ -64,7 +64,7 @@ fn a_reader_whose_writer_goes_while_it_waits_sees_the_end() {
 }
 
 #[test]
-fn the_last_bytes_and_the_end_arrive_together() {
+fn the_last_bytes_come_with_the_end() {
     on_each_machine(|mut reader, mut writer| async move {
         let write = async {
             future::yield_now().await;
@@ -118,7 +118,7 @@ fn the_ends_go_out_and_in_again() {
 }
 
 #[test(120)]
-fn a_byte_goes_round_a_ring_of_threads_ten_thousand_times() {
+fn a_byte_circles_a_ring_of_threads() {
     const STAGES: usize = 4;
     const ROUNDS: usize = 2_500;
     with_each_kind(|kind| {

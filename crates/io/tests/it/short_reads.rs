@@ -21,7 +21,7 @@ async fn read_two(mut near: impl AsyncRead + Unpin) -> io::Result<[u8; 2]> {
 }
 
 #[test]
-fn what_comes_after_urgent_data_is_read() {
+fn bytes_after_urgent_data_are_read() {
     on_a_machine(|| async {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let far = TcpStream::connect(listener.local_addr()?)?;
@@ -38,7 +38,7 @@ fn what_comes_after_urgent_data_is_read() {
 }
 
 #[test]
-fn what_comes_with_a_descriptor_is_read() {
+fn bytes_beside_a_descriptor_are_read() {
     on_a_machine(|| async {
         let (near, far) = UnixStream::pair()?;
         let near = Async::new(near)?;

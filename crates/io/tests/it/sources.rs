@@ -16,7 +16,7 @@ use brigade_testkit::{WakeCounter, poll_once, test};
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "elsewhere a regular file is always ready")]
-fn what_cannot_be_waited_for_is_refused_and_leaves_nothing() {
+fn an_unpollable_file_is_refused() {
     let driver = Driver::new().unwrap();
     for path in [std::env::current_exe().unwrap(), std::env::temp_dir(), "/dev/null".into()] {
         let file = File::open(path).unwrap();
@@ -34,7 +34,7 @@ fn what_cannot_be_waited_for_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn a_file_that_is_watched_already_is_refused_and_stays_watched() {
+fn a_watched_file_is_refused_and_stays() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let [near, mut far] = kind.files();
@@ -56,7 +56,7 @@ fn a_file_that_is_watched_already_is_refused_and_stays_watched() {
 }
 
 #[test]
-fn an_event_of_a_former_file_of_this_number_wakes_nobody() {
+fn an_event_of_a_reused_file_number_wakes_nothing() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (former, latter) = (Arc::new(WakeCounter::default()), Arc::new(WakeCounter::default()));
@@ -80,7 +80,7 @@ fn an_event_of_a_former_file_of_this_number_wakes_nobody() {
 }
 
 #[test]
-fn a_registration_ends_with_its_value_although_a_duplicate_lives() {
+fn a_registration_ends_beside_a_duplicate_file() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let [near, mut far] = kind.files();
@@ -133,7 +133,7 @@ fn a_value_comes_back_and_registers_again() {
 }
 
 #[test(120)]
-fn sources_come_and_go_while_another_thread_drives() {
+fn sources_come_and_go_beside_a_poll() {
     const THREADS: usize = 3;
     const ROUNDS: usize = 1_000;
     with_each_kind(|kind| {
@@ -198,7 +198,7 @@ fn a_dropped_source_is_closed_at_once() {
 }
 
 #[test]
-fn sources_outlive_whoever_made_their_driver() {
+fn sources_outlive_their_drivers_maker() {
     let driver = Driver::new().unwrap();
     let (mut reader, mut writer) = driver.enter(pipe).unwrap();
     drop(driver);
@@ -207,7 +207,7 @@ fn sources_outlive_whoever_made_their_driver() {
 }
 
 #[test(120)]
-fn ten_thousand_sources_each_get_their_own_event() {
+fn each_of_10_000_sources_gets_its_event() {
     const SOURCES: usize = 10_000;
     let driver = Driver::new().unwrap();
     let mut pipes = Vec::new();

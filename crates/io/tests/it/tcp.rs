@@ -19,7 +19,7 @@ async fn connected() -> io::Result<(TcpStream, TcpStream)> {
 }
 
 #[test]
-fn what_is_sent_comes_back() {
+fn sent_bytes_come_back() {
     on_a_machine(|| async {
         let (mut client, server) = connected().await?;
         let echo = async { futures_lite::io::copy(&server, &server).await };
@@ -73,7 +73,7 @@ fn megabytes_go_both_ways_at_once() {
 }
 
 #[test]
-fn one_half_closes_and_the_other_goes_on() {
+fn a_closed_half_leaves_the_other() {
     on_a_machine(|| async {
         let (mut client, mut server) = connected().await?;
         client.write_all(b"question").await?;
@@ -94,7 +94,7 @@ fn one_half_closes_and_the_other_goes_on() {
 }
 
 #[test]
-fn a_connection_that_nobody_accepts_is_refused() {
+fn a_connection_without_listener_is_refused() {
     on_a_machine(|| async {
         // Its port is free again.
         let address = TcpListener::bind(ANYWHERE).await?.local_addr()?;
@@ -125,7 +125,7 @@ fn a_reset_ends_a_waiting_read() {
 }
 
 #[test]
-fn connections_come_in_one_after_the_other() {
+fn connections_come_in_turn() {
     on_a_machine(|| async {
         const CLIENTS: u8 = 20;
         let listener = TcpListener::bind(ANYWHERE).await?;
@@ -151,7 +151,7 @@ fn connections_come_in_one_after_the_other() {
 }
 
 #[test]
-fn an_address_is_bound_again_while_its_last_connection_is_being_closed() {
+fn an_address_is_bound_again_during_a_close() {
     on_a_machine(|| async {
         let listener = TcpListener::bind(ANYWHERE).await?;
         let address = listener.local_addr()?;
@@ -166,7 +166,7 @@ fn an_address_is_bound_again_while_its_last_connection_is_being_closed() {
 }
 
 #[test]
-fn options_and_addresses_are_those_of_the_socket() {
+fn options_and_addresses_are_the_sockets() {
     on_a_machine(|| async {
         let listener = TcpListener::bind(ANYWHERE).await?;
         let client = TcpStream::connect(listener.local_addr()?).await?;
@@ -182,7 +182,7 @@ fn options_and_addresses_are_those_of_the_socket() {
 }
 
 #[test]
-fn what_is_peeked_at_waits_and_is_read_again() {
+fn peeked_bytes_are_read_again() {
     on_a_machine(|| async {
         let (mut client, mut server) = connected().await?;
         let mut peeked = [0; 8];

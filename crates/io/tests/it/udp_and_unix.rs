@@ -15,7 +15,7 @@ use brigade_testkit::test;
 const ANYWHERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
 #[test]
-fn datagrams_arrive_with_their_borders_and_sender() {
+fn datagrams_keep_their_borders_and_sender() {
     on_a_machine(|| async {
         let (one, other) = (UdpSocket::bind(ANYWHERE).await?, UdpSocket::bind(ANYWHERE).await?);
         let addresses = (one.local_addr()?, other.local_addr()?);
@@ -40,7 +40,7 @@ fn datagrams_arrive_with_their_borders_and_sender() {
 
 #[cfg_attr(windows, ignore = "Wine tells of no such error")]
 #[test]
-fn a_datagram_to_nobody_is_an_error_of_the_next_operation() {
+fn an_undelivered_datagram_fails_the_next_call() {
     on_a_machine(|| async {
         // Of an address that no other test binds: a socket of those could get the port once it is free.
         let closed = UdpSocket::bind(([127, 0, 0, 2], 0)).await?.local_addr()?;

@@ -16,7 +16,7 @@ use crate::machine::{Machine, drive_now, on_each_machine, with_each_kind};
 use brigade_testkit::{WakeCounter, poll_once, test};
 
 #[test]
-fn every_task_that_waits_is_woken() {
+fn every_waiting_task_is_woken() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -37,7 +37,7 @@ fn every_task_that_waits_is_woken() {
 }
 
 #[test]
-fn a_cancelled_read_takes_nothing_and_wakes_nobody() {
+fn a_cancelled_read_takes_and_wakes_nothing() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -56,7 +56,7 @@ fn a_cancelled_read_takes_nothing_and_wakes_nobody() {
 }
 
 #[test]
-fn what_nobody_waits_for_is_told_no_more() {
+fn an_unawaited_event_is_told_no_more() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -83,7 +83,7 @@ fn what_nobody_waits_for_is_told_no_more() {
 }
 
 #[test]
-fn a_future_waits_for_what_is_there_not_for_what_was() {
+fn a_future_waits_for_the_present_readiness() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -115,7 +115,7 @@ fn a_future_waits_for_what_is_there_not_for_what_was() {
 }
 
 #[test]
-fn what_was_told_and_not_taken_is_there_for_whoever_reads_next() {
+fn an_untaken_event_stays_for_the_next_reader() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         for told_by_poll in [false, true] {
@@ -170,7 +170,7 @@ fn polled_readiness_is_told_once() {
 }
 
 #[test]
-fn tasks_that_poll_one_direction_are_woken_by_an_event_and_not_by_each_other() {
+fn only_an_event_wakes_tasks_of_a_direction() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -190,7 +190,7 @@ fn tasks_that_poll_one_direction_are_woken_by_an_event_and_not_by_each_other() {
 
 /// Caught: `readable` and its siblings were ready when the driver closed.
 #[test]
-fn tasks_that_wait_for_an_event_are_told_that_their_driver_has_closed() {
+fn the_drivers_close_reaches_waiting_tasks() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, _far) = kind.reader(&driver);
@@ -221,7 +221,7 @@ fn tasks_that_wait_for_an_event_are_told_that_their_driver_has_closed() {
 
 /// Caught: each of more than 65 tasks that polled woke another task, without end.
 #[test]
-fn many_tasks_that_poll_one_direction_are_woken_by_an_event_alone() {
+fn one_event_wakes_many_polling_tasks() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -256,7 +256,7 @@ impl Drop for Sleeper {
 const REST: Duration = Duration::from_millis(20);
 
 #[test]
-fn a_source_that_is_being_dropped_is_not_reported() {
+fn a_source_in_its_drop_is_not_reported() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
@@ -295,7 +295,7 @@ impl Drop for Meddler {
 }
 
 #[test]
-fn a_waker_may_use_the_driver_when_it_is_dropped() {
+fn a_wakers_drop_may_use_the_driver() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let drops = Arc::new(AtomicUsize::new(0));
@@ -332,7 +332,7 @@ fn a_waker_may_use_the_driver_when_it_is_dropped() {
 }
 
 #[test]
-fn many_tasks_share_one_value() {
+fn many_tasks_share_a_value() {
     const TASKS: usize = 8;
     const BYTES: usize = 8_000;
     with_each_kind(|kind| {
@@ -377,7 +377,7 @@ fn a_task_may_move_from_waker_to_waker() {
 }
 
 #[test]
-fn what_was_left_unread_is_readable_again() {
+fn unread_bytes_are_readable_again() {
     on_each_machine(|reader, mut writer| async move {
         writer.write_all(b"0123456789").await?;
         for digit in b'0'..=b'9' {

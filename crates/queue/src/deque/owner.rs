@@ -290,7 +290,7 @@ mod loom_tests {
     ///
     /// Caught: no fence in `make_room`.
     #[test]
-    fn the_first_push_is_seen_without_a_heavy_fence_or_its_owner_sees_what_came_before_the_look() {
+    fn the_first_push_is_seen_or_its_owner_sees_the_rest() {
         check(3, || {
             let worker = Worker::<u32>::new();
             let (stealer, flag) = (worker.stealer(), loom::sync::Arc::new(AtomicBool::new(false)));

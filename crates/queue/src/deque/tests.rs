@@ -40,7 +40,7 @@ fn the_owner_takes_the_newest_and_a_thief_the_oldest_half() {
 }
 
 #[test]
-fn a_thief_may_refuse_what_it_finds() {
+fn a_thief_may_refuse_its_find() {
     let (owner, thief) = (private(0..40), Worker::new());
     let refused = owner.stealer().steal(&thief, |oldest, count| {
         assert_eq!((*oldest.item, oldest.position, count), (0, 1, 16));
@@ -57,7 +57,7 @@ fn a_thief_may_refuse_what_it_finds() {
 }
 
 #[test]
-fn a_thief_may_take_those_that_are_alike() {
+fn a_thief_may_take_only_like_items() {
     let (owner, thief) = (private([2, 4, 6, 7, 8, 10, 12, 14, 16, 18]), Worker::new());
     let even = |oldest: Candidate<'_, u32>, _: usize| oldest.count_while(|item| item % 2 == 0);
     assert_eq!(owner.stealer().steal(&thief, even), Ok(2));
@@ -81,7 +81,7 @@ fn it_grows_with_its_items_in_order() {
 }
 
 #[test]
-fn items_that_are_left_are_dropped_with_the_last_end() {
+fn remaining_items_drop_with_the_last_end() {
     let item = Arc::new(());
     let owner = Worker::new();
     (0..100).for_each(|_| owner.push(item.clone()));
@@ -100,7 +100,7 @@ fn forgets<T>(owner: &Worker<T>, is: impl FnOnce(&T) -> bool) -> bool {
 }
 
 #[test]
-fn the_newest_item_is_forgotten_without_its_drop() {
+fn the_newest_item_is_forgotten_undropped() {
     struct Loud;
     impl Drop for Loud {
         fn drop(&mut self) {
@@ -116,7 +116,7 @@ fn the_newest_item_is_forgotten_without_its_drop() {
 }
 
 #[test]
-fn a_panic_of_a_limit_leaves_all_where_they_are() {
+fn a_limits_panic_leaves_all_in_place() {
     let (owner, thief) = (Worker::new(), Worker::new());
     (0..3).for_each(|item| owner.push(item));
     let steal = || owner.stealer().steal(&thief, |_, _| panic!("refused"));
@@ -128,7 +128,7 @@ fn a_panic_of_a_limit_leaves_all_where_they_are() {
 }
 
 #[test]
-fn the_oldest_item_is_public_and_after_it_has_been_stolen_half_of_those_at_the_next_push() {
+fn the_oldest_item_is_public_and_a_steal_publishes_half() {
     let (owner, thief) = (Worker::new(), Worker::new());
     let public = || owner.shared_for_tests().public_len();
     (0..5).for_each(|item| owner.push(item));
@@ -144,7 +144,7 @@ fn the_oldest_item_is_public_and_after_it_has_been_stolen_half_of_those_at_the_n
 }
 
 #[test]
-fn public_items_are_the_owners_or_a_thiefs_and_those_after_them_are_not_public() {
+fn public_items_are_taken_once_and_later_ones_private() {
     let (owner, thief) = (Worker::new(), Worker::new());
     let claimed = || owner.shared_for_tests().claimed.load(Ordering::Relaxed);
     (1..4).for_each(|item| owner.push(item));
@@ -202,7 +202,7 @@ fn each_item_is_taken_once() {
 }
 
 #[test]
-fn an_empty_deque_gives_back_its_slots_beside_thieves() {
+fn an_empty_deque_frees_slots_beside_thieves() {
     let owner = Worker::new();
     let slots = || owner.shared_for_tests().buffer.lock().len();
     owner.shrink();

@@ -78,12 +78,12 @@ fn owner_against_two_thieves<O: Order + 'static>() {
 }
 
 #[test]
-fn a_lifo_ring_loses_and_repeats_nothing_under_two_thieves() {
+fn a_lifo_ring_passes_items_once_beside_two_thieves() {
     owner_against_two_thieves::<lifo::Lifo>();
 }
 
 #[test]
-fn a_fifo_ring_loses_and_repeats_nothing_under_two_thieves() {
+fn a_fifo_ring_passes_items_once_beside_two_thieves() {
     owner_against_two_thieves::<fifo::Fifo>();
 }
 
@@ -109,7 +109,7 @@ fn consume(injector: &Injector<usize>, seen: &Seen) {
 }
 
 #[test]
-fn an_injector_loses_and_repeats_nothing_among_four_threads() {
+fn an_injector_passes_items_once_among_four_threads() {
     let (seen, injector) = (Seen::new(ITEMS), Injector::new());
     thread::scope(|scope| {
         for half in 0..2 {
@@ -131,7 +131,7 @@ fn an_injector_loses_and_repeats_nothing_among_four_threads() {
 }
 
 #[test]
-fn the_order_of_a_producer_is_kept_across_blocks() {
+fn a_producers_order_is_kept_across_blocks() {
     let injector = Injector::new();
     for item in 0..5_000 {
         injector.push(item).unwrap();
@@ -143,7 +143,7 @@ fn the_order_of_a_producer_is_kept_across_blocks() {
 }
 
 #[test]
-fn a_closed_injector_gives_back_what_it_does_not_take_and_keeps_what_it_took() {
+fn a_closed_injector_returns_new_items_and_keeps_old_ones() {
     let injector = Injector::new();
     injector.push(1).unwrap();
     injector.close();
@@ -166,7 +166,7 @@ fn a_limit_of_zero_takes_nothing() {
 }
 
 #[test]
-fn a_dropped_injector_drops_what_is_left_once() {
+fn a_dropped_injector_drops_the_rest_once() {
     let count = Arc::new(());
     let injector = Injector::new();
     for _ in 0..2_000 {

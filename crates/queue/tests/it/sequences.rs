@@ -22,11 +22,11 @@ fn do_what_deques_do<O: Model>() {
 }
 
 #[test]
-fn lifo_rings_and_an_injector_do_what_deques_do() {
+fn lifo_rings_and_an_injector_are_deques() {
     do_what_deques_do::<lifo::Lifo>();
 }
 
 #[test]
-fn fifo_rings_and_an_injector_do_what_deques_do() {
+fn fifo_rings_and_an_injector_are_deques() {
     do_what_deques_do::<fifo::Fifo>();
 }

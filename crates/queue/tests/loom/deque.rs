@@ -146,7 +146,7 @@ fn the_owner_pops_beside_two_thieves() {
 /// Caught: the load of `claimed` in `pop`, or in `forget_newest_if`, with Relaxed; the store that puts the
 /// claim back with Relaxed; a push that makes items public without the lock.
 #[test]
-fn a_claim_that_is_restored_leaves_the_item_and_its_slot() {
+fn a_restored_claim_leaves_item_and_slot() {
     check(3, || {
         let worker = private([0]);
         let thief = thief(&worker, 0);
@@ -163,7 +163,7 @@ fn a_claim_that_is_restored_leaves_the_item_and_its_slot() {
 ///
 /// Caught: a thief that does not move `top`; too many free slots.
 #[test]
-fn a_claim_of_which_a_part_is_restored_leaves_that_part() {
+fn a_partly_restored_claim_leaves_that_part() {
     check(3, || {
         let worker = private([0, 1, 2]);
         let thief = thief(&worker, 1);
@@ -211,7 +211,7 @@ fn the_slots_grow_beside_a_thief() {
 /// Caught: a push with Relaxed. Not caught: the store of `bottom` in `pop` with Relaxed, which to loom continues the release
 /// sequence.
 #[test]
-fn an_item_below_a_popped_one_is_whole() {
+fn an_item_below_a_popped_item_is_whole() {
     check(3, || {
         let worker = Worker::new();
         let thief = thief(&worker, 1);
@@ -227,7 +227,7 @@ fn an_item_below_a_popped_one_is_whole() {
 ///
 /// Caught: a push with Relaxed.
 #[test]
-fn the_last_end_drops_what_is_left() {
+fn the_last_end_drops_the_rest() {
     check(3, || {
         let item = Arc::new(());
         let worker = Worker::new();
@@ -258,7 +258,7 @@ fn the_last_end_drops_what_is_left() {
 ///
 /// Caught: a thief that passes no fence for what is not public.
 #[test]
-fn the_owner_pops_what_is_public_beside_a_thief() {
+fn the_owner_pops_public_items_beside_a_thief() {
     check(3, || {
         let worker = deque([0]);
         worker.publish();
@@ -275,7 +275,7 @@ fn the_owner_pops_what_is_public_beside_a_thief() {
 ///
 /// Caught: a thief that takes more than what is public without a fence.
 #[test]
-fn the_owner_forgets_what_is_public_beside_a_thief() {
+fn the_owner_forgets_public_items_beside_a_thief() {
     check(3, || {
         let worker = deque([0]);
         worker.publish();
@@ -312,7 +312,7 @@ fn the_owner_publishes_beside_thieves() {
 ///
 /// Caught: no fence in `push`; none in `Stealer::fence`.
 #[test]
-fn a_push_is_seen_or_its_owner_sees_what_came_before_the_look() {
+fn a_push_is_seen_or_its_owner_sees_the_look() {
     check(3, || {
         let worker = deque([0]);
         assert_eq!(pop(&worker), Some(0));

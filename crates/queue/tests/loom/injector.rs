@@ -40,7 +40,7 @@ fn rest(injector: &Injector<u32>) -> Vec<u32> {
 /// Caught: `ready` set or read with Relaxed; the first load of the index in `claim_tail`, or `install` advancing it,
 /// with Relaxed; an index that moves before its block.
 #[test]
-fn two_pushers_and_a_popper_cross_from_block_to_block() {
+fn two_pushers_and_a_popper_cross_blocks() {
     check(3, || {
         let injector = injector([]);
         let pushers = [[0, 1], [2, 3]].map(|items| {
@@ -62,7 +62,7 @@ fn two_pushers_and_a_popper_cross_from_block_to_block() {
 /// Caught: the first load of the index in `claim_head`, its failed exchange, or `step` advancing it, with Relaxed; an
 /// index that moves before its block.
 #[test]
-fn two_poppers_share_a_block_and_step_to_the_next() {
+fn two_poppers_share_a_block_and_go_on() {
     check(3, || {
         let injector = injector([0, 1, 2, 3]);
         let other = injector.clone();
@@ -85,7 +85,7 @@ fn two_poppers_share_a_block_and_step_to_the_next() {
 
 /// Caught: `close` by a load and a store; `install` advancing the index by a store.
 #[test]
-fn a_push_beside_a_close_is_popped_later_or_comes_back() {
+fn a_push_beside_a_close_is_popped_or_returned() {
     check(3, || {
         let injector = injector([0]);
         let other = injector.clone();
@@ -105,7 +105,7 @@ fn a_push_beside_a_close_is_popped_later_or_comes_back() {
 
 /// Caught: as above; a claim that is not limited to its block.
 #[test]
-fn a_batch_beside_a_close_is_accepted_in_part_and_the_rest_comes_back() {
+fn a_batch_beside_a_close_is_partly_accepted() {
     check(3, || {
         let injector = injector([0, 1]);
         let other = injector.clone();
@@ -126,7 +126,7 @@ fn a_batch_beside_a_close_is_accepted_in_part_and_the_rest_comes_back() {
 
 /// Caught: `ready` set or read with Relaxed, or set before the write; a batch of which nothing is queued.
 #[test]
-fn a_batch_is_taken_in_order_beside_a_pusher() {
+fn a_batch_keeps_order_beside_a_pusher() {
     check(3, || {
         let injector = injector([0]);
         let other = injector.clone();
@@ -147,7 +147,7 @@ fn a_batch_is_taken_in_order_beside_a_pusher() {
 /// Caught: `finish_reading` without Acquire or without Release, or one slot too early; `take` or `recycle` with Relaxed; a
 /// spare that is taken and left in its entry.
 #[test]
-fn a_block_is_used_again_after_its_last_reader() {
+fn a_block_is_reused_after_its_last_reader() {
     check(3, || {
         // Two blocks: the first is full, the second has room for one more.
         let injector = injector([0, 1, 2, 3, 4]);
@@ -165,7 +165,7 @@ fn a_block_is_used_again_after_its_last_reader() {
 
 /// Caught: `ready` set or read with Relaxed.
 #[test]
-fn an_accepted_item_is_seen_until_it_is_taken() {
+fn an_accepted_item_is_seen_until_taken() {
     check(3, || {
         let injector = injector([]);
         let other = injector.clone();
@@ -186,7 +186,7 @@ fn an_accepted_item_is_seen_until_it_is_taken() {
 /// Relaxed; both loads of `len` without SeqCst and that of the head with Relaxed; a pop that
 /// gives up after a lost exchange.
 #[test]
-fn a_queue_that_always_has_an_item_is_never_seen_empty() {
+fn a_never_empty_queue_is_never_seen_empty() {
     check(3, || {
         let injector = injector([0]);
         let [other, another] = [injector.clone(), injector.clone()];
@@ -207,7 +207,7 @@ fn a_queue_that_always_has_an_item_is_never_seen_empty() {
 
 /// Caught: `ready` set or read with Relaxed; a read that does not wait for it.
 #[test]
-fn the_last_handle_drops_the_remaining_items() {
+fn the_last_handle_drops_the_rest() {
     check(3, || {
         let item = Arc::new(());
         let injector = loom::sync::Arc::new(Injector::new());
@@ -251,7 +251,7 @@ fn a_block_in_its_second_life_begins_empty() {
 
 /// Caught: `close` without Release; the load in `is_closed`, or the first in `claim_tail`, with Relaxed.
 #[test]
-fn a_thread_that_sees_the_close_sees_what_came_before_it() {
+fn a_seen_close_shows_everything_before_it() {
     check(3, || {
         let injector = injector([]);
         let before = Arc::new(AtomicBool::new(false));

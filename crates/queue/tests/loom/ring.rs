@@ -189,12 +189,12 @@ fn last_handle_drops_the_rest<O: Order>() {
 }
 
 in_both_orders! {
-    an_item_goes_to_its_owner_or_to_the_thief: owner_beside_a_thief;
-    an_item_goes_to_its_owner_or_to_one_of_two_thieves: owner_beside_two_thieves;
-    a_thief_finds_an_item_where_there_always_is_one: never_empty_for_a_thief;
+    an_item_goes_to_its_owner_or_its_thief: owner_beside_a_thief;
+    an_item_goes_to_its_owner_or_a_thief: owner_beside_two_thieves;
+    a_thief_finds_an_item_in_a_never_empty_ring: never_empty_for_a_thief;
     a_claim_hands_on_what_the_thief_saw: never_empty_beside_a_thief;
     a_full_ring_is_used_again_after_a_steal: full_ring_is_used_again;
     an_emptied_ring_is_used_again_after_a_steal: emptied_ring_is_used_again;
     a_slot_is_used_again_after_two_thieves: slot_is_used_again_after_two_thieves;
-    the_last_handle_drops_what_is_left: last_handle_drops_the_rest;
+    the_last_handle_drops_the_rest: last_handle_drops_the_rest;
 }

@@ -184,11 +184,11 @@ fn overflow_beside_a_thief<O: Order>() {
 }
 
 in_both_orders! {
-    a_thief_gets_the_newest_of_what_it_takes: steal_and_pop;
+    a_thief_gets_its_newest_item: steal_and_pop;
     an_item_is_drained_or_stolen: drain_beside_a_thief;
     a_drain_may_end_on_another_thread: drain_on_another_thread;
     stolen_items_can_be_stolen_again: chained_thieves;
-    a_thief_moves_no_more_than_fits_beside_its_own_thief: into_a_ring_that_is_stolen_from;
+    a_thief_moves_as_much_as_fits_beside_its_thief: into_a_ring_that_is_stolen_from;
     an_owner_may_be_its_own_thief: owner_as_its_own_thief;
     an_overflow_leaves_nothing_behind: overflow_beside_a_thief;
 }

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_is_never_early_and_leaves_the_seat_awake() {
+    fn a_timeout_is_never_early_and_wakes_the_seat() {
         let group = ParkerGroup::new();
         for micros in [0, 1, 50, 2_000] {
             let start = Instant::now();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn one_unpark_wakes_the_seats_it_names_and_leaves_the_others_asleep() {
+    fn one_unpark_wakes_only_its_seats() {
         let group = Arc::new(ParkerGroup::new());
         let threads = sleepers(&group, 32);
         until_asleep(&group, u32::MAX);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_unpark_of_a_sleeper_that_has_its_token_is_no_system_call() {
+    fn a_second_unpark_is_no_system_call() {
         let group = Arc::new(ParkerGroup::new());
         let threads = sleepers(&group, 1);
         until_asleep(&group, 1);

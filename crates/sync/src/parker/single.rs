@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_two_threads_pass_back_and_forth() {
+    fn two_threads_pass_tokens_back_and_forth() {
         let pair = Arc::new((Parker::new(), Parker::new()));
         let other = pair.clone();
         let echo = std::thread::spawn(move || {

@@ -271,7 +271,7 @@ mod tests {
     /// The initial values of a thread in a pool built here, if a thread with other values starts it.
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_thread_begins_with_the_values_that_it_was_given() {
+    fn a_thread_begins_with_its_given_values() {
         let (inherited, mine) = (Inherited::here(), blocks_sigterm());
         let started = std::thread::spawn(move || {
             let set = ThreadRef::caller().affinity().unwrap();
@@ -295,7 +295,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_thread_of_the_process_begins_with_the_cpus_of_the_main_thread() {
+    fn a_process_thread_has_the_main_threads_cpus() {
         let started = std::thread::spawn(|| {
             let set = ThreadRef::caller().affinity().unwrap();
             let only = set.none().with(set.cpus().next().unwrap());
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_that_was_read_is_known_for_some_seconds() {
+    fn a_quota_is_cached_for_some_seconds() {
         let here = Inherited::here();
         let number = here.parallelism_now().unwrap();
         assert!((1..=here.cpus()).contains(&number));
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_is_known_to_threads_of_fewer_cpus_and_to_all_once_it_was_met() {
+    fn a_met_quota_is_known_to_all_threads() {
         let of = |number, cpus, others| Quota { number, cpus }.of(others);
         assert_eq!([of(4, 4, 1), of(4, 4, 4), of(2, 4, 3)], [Some(1), Some(4), Some(2)]);
         assert_eq!([of(4, 4, 8), of(2, 4, 8)], [None, Some(2)]);

@@ -416,7 +416,7 @@ mod tests {
 
     /// Caught: a visit of the frames around a part, and another of the frames around the context, which doubled with each level.
     #[test]
-    fn each_running_job_comes_once_however_many_parts_it_is_around() {
+    fn each_running_job_comes_once_with_any_parts() {
         let mut jobs = Vec::new();
         nest(16, &mut || for_each_running(|job| jobs.push(job)));
         let distinct: BTreeSet<_> = jobs.iter().collect();

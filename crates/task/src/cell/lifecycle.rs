@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_count_of_references_that_nears_its_end_aborts_with_a_reason() {
+    fn a_count_near_its_end_aborts_with_a_reason() {
         const INNER: &str = "BRIGADE_TEST_TOO_MANY_WAKERS";
         if env::var_os(INNER).is_some() {
             let lifecycle = Lifecycle(AtomicU32::new(MAX_COUNT - MAX_COUNT % REFERENCE));
@@ -258,8 +258,7 @@ mod tests {
             lifecycle.add_reference();
             return;
         }
-        let name =
-            "cell::lifecycle::tests::a_count_of_references_that_nears_its_end_aborts_with_a_reason";
+        let name = "cell::lifecycle::tests::a_count_near_its_end_aborts_with_a_reason";
         let mut inner = this_program();
         let inner = inner.args([name, "--exact", "--nocapture"]).env(INNER, "1").output().unwrap();
         let told = String::from_utf8_lossy(&inner.stderr);

@@ -131,7 +131,7 @@ impl Schedule for Staying {
 impl Guard for (Arc<()>, usize) {}
 
 #[test]
-fn a_future_of_24_bytes_takes_72_and_a_reference_takes_8() {
+fn a_future_of_24_bytes_takes_72_and_a_reference_8() {
     use super::task::Task;
 
     fn size<F: Future + 'static>(_: &F) -> usize {
@@ -148,7 +148,7 @@ fn a_future_of_24_bytes_takes_72_and_a_reference_takes_8() {
 }
 
 #[test]
-fn a_future_that_never_waits_is_never_bound() {
+fn a_never_pending_future_is_never_bound() {
     let Spawned { job, handle } = Spawned::new(ready(42), (), Binding);
     job.run();
     let Spawned { job, handle: mut yields } = Spawned::new(twice(), (), Binding);
@@ -177,7 +177,7 @@ fn twice() -> impl Future<Output = i32> + Send {
 }
 
 #[test]
-fn a_waiting_future_is_bound_once_and_queued_once_per_poll() {
+fn a_pending_future_is_queued_once_per_poll() {
     let mut polls = 0;
     let future = poll_fn(move |_| {
         polls += 1;
@@ -204,7 +204,7 @@ fn a_waiting_future_is_bound_once_and_queued_once_per_poll() {
 }
 
 #[test]
-fn a_cancel_needs_no_waker_and_works_in_every_state() {
+fn a_cancel_needs_no_waker_in_any_state() {
     let count = Arc::new(());
     let inner = [count.clone(), count.clone()];
     let never = |inner: Arc<()>| async move {
@@ -229,7 +229,7 @@ fn a_cancel_needs_no_waker_and_works_in_every_state() {
 }
 
 #[test]
-fn what_nobody_can_wake_any_more_is_cancelled_and_never_by_who_drops_a_waker() {
+fn a_future_without_wakers_is_cancelled_elsewhere() {
     let count = Arc::new(());
     let inner = count.clone();
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -255,7 +255,7 @@ fn what_nobody_can_wake_any_more_is_cancelled_and_never_by_who_drops_a_waker() {
 }
 
 #[test]
-fn the_wakers_of_a_future_are_known_from_others() {
+fn a_futures_wakers_are_recognized() {
     let future = poll_fn(|context| {
         let (waker, clone) = (context.waker(), context.waker().clone());
         Poll::Ready([waker, &clone, Waker::noop()].map(TaskRef::wakes))
@@ -266,7 +266,7 @@ fn the_wakers_of_a_future_are_known_from_others() {
 }
 
 #[test]
-fn a_job_of_a_future_that_has_been_polled_is_never_stale() {
+fn a_polled_futures_job_is_never_stale() {
     let Spawned { job, handle } = Spawned::new(pending::<()>(), (), Binding);
     assert!(!job.is_stale());
     job.run();
@@ -303,7 +303,7 @@ thread_local! {
 }
 
 #[test]
-fn a_future_that_has_not_been_polled_is_dropped_by_its_handle_and_its_job_is_stale() {
+fn a_handle_drops_an_unpolled_future() {
     for by_canceller in [false, true] {
         let (count, guard) = (Arc::new(()), Arc::new(AtomicUsize::new(0)));
         let inner = count.clone();
@@ -327,7 +327,7 @@ fn a_future_that_has_not_been_polled_is_dropped_by_its_handle_and_its_job_is_sta
 
 /// Its first job comes later than the handle, and polls it again or not at all.
 #[test]
-fn what_a_guard_holds_is_given_back_once_although_the_handle_polls_first() {
+fn a_guard_releases_once_beside_a_handles_poll() {
     for wakes in [false, true] {
         let guard = Arc::new(AtomicUsize::new(0));
         let mut polls = 0;
@@ -356,7 +356,7 @@ fn what_a_guard_holds_is_given_back_once_although_the_handle_polls_first() {
 }
 
 #[test]
-fn a_local_future_is_dropped_by_its_handle_only_on_its_thread() {
+fn a_handle_drops_a_local_future_on_its_thread() {
     for is_here in [true, false] {
         let scheduler = Staying::here();
         let Spawned { job, handle } = Spawned::local(pending::<()>(), scheduler);
@@ -374,7 +374,7 @@ fn a_local_future_is_dropped_by_its_handle_only_on_its_thread() {
 }
 
 #[test]
-fn a_guard_is_dropped_before_the_first_poll_or_with_the_job() {
+fn a_guard_drops_before_the_first_poll() {
     for is_run in [true, false] {
         let guard = Arc::new(());
         let held = Arc::downgrade(&guard);
@@ -393,7 +393,7 @@ fn a_guard_is_dropped_before_the_first_poll_or_with_the_job() {
 }
 
 #[test]
-fn a_future_is_returned_only_before_its_first_poll() {
+fn a_future_is_returned_only_before_a_poll() {
     let Spawned { job, handle } = Spawned::new(ready([1_u8; 4096]), (), Binding);
     let future = job.into_future::<core::future::Ready<[u8; 4096]>>().unwrap();
     assert_eq!(future.into_inner(), [1; 4096]);
@@ -417,7 +417,7 @@ fn a_future_is_returned_only_before_its_first_poll() {
 }
 
 #[test]
-fn a_panic_in_every_place_is_the_futures_own_end() {
+fn a_panic_anywhere_is_the_futures_own_end() {
     struct Bomb;
     impl Guard for Bomb {}
     impl Drop for Bomb {
@@ -450,7 +450,7 @@ fn a_panic_in_every_place_is_the_futures_own_end() {
 }
 
 #[test]
-fn a_local_future_on_another_thread_panics_and_is_leaked_untouched() {
+fn a_misplaced_local_future_panics_and_leaks() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static DROPS: AtomicUsize = AtomicUsize::new(0);
     /// Not on the heap, as the leak checker must not see it.
@@ -484,7 +484,7 @@ fn a_local_future_on_another_thread_panics_and_is_leaked_untouched() {
 }
 
 #[test]
-fn the_handle_and_the_references_of_a_local_future_may_outlive_it_on_any_thread() {
+fn a_local_futures_references_outlive_it_anywhere() {
     let count = Rc::new(());
     let inner = count.clone();
     let mut is_woken = false;
@@ -503,7 +503,7 @@ fn the_handle_and_the_references_of_a_local_future_may_outlive_it_on_any_thread(
 
 /// Caught: the waker dropped it, perhaps under a lock of other code, or nothing did.
 #[test]
-fn a_future_woken_after_the_end_of_its_pool_is_dropped_by_the_thread_that_ends_it() {
+fn the_ending_thread_drops_a_late_woken_future() {
     for is_woken in [false, true] {
         let count = Arc::new(());
         let inner = count.clone();
@@ -527,7 +527,7 @@ fn a_future_woken_after_the_end_of_its_pool_is_dropped_by_the_thread_that_ends_i
 }
 
 #[test]
-fn a_future_whose_guard_does_not_let_it_start_is_cancelled() {
+fn a_future_refused_by_its_guard_is_cancelled() {
     struct Late;
     impl Guard for Late {
         fn may_start(&self) -> bool {
@@ -591,7 +591,7 @@ fn the_first_of_two_causes_wins() {
 }
 
 #[test]
-fn a_canceller_ends_a_future_whose_handle_is_gone() {
+fn a_canceller_ends_a_handleless_future() {
     let Spawned { job, handle } = Spawned::new(pending::<()>(), (), Binding);
     let canceller = handle.canceller().unwrap();
     assert!(handle.canceller().is_none(), "there is one");

@@ -21,7 +21,7 @@ fn inline_and_boxed(test: impl Fn(&Arc<()>, Job)) {
 }
 
 #[test]
-fn a_job_drops_its_captures_once_when_run_cancelled_or_dropped() {
+fn a_job_drops_its_captures_once_in_any_end() {
     for how in 0..3 {
         inline_and_boxed(|count, job| {
             let before = Arc::strong_count(count);
@@ -43,7 +43,7 @@ fn round_trip<F: FnOnce() + Send + 'static>(closure: F, handle: bool) -> F {
 }
 
 #[test]
-fn a_closure_comes_back_as_what_it_was() {
+fn a_closure_comes_back_unchanged() {
     for handle in [false, true] {
         let (sender, receiver) = mpsc::channel();
         let (larger, other) = ([1_u64; 8], sender.clone());
@@ -116,7 +116,7 @@ fn a_joiner_cancels_an_unclaimed_closure() {
 }
 
 #[test]
-fn a_job_is_stale_once_its_handle_has_claimed_the_closure() {
+fn a_job_claimed_by_its_handle_is_stale() {
     for stop in [None, Some(Cause::Asked)] {
         let (job, handle) = Job::with_handle(|| 5);
         assert!(!job.is_stale());
@@ -129,7 +129,7 @@ fn a_job_is_stale_once_its_handle_has_claimed_the_closure() {
 }
 
 #[test]
-fn a_job_is_stale_while_its_joiner_runs_the_closure() {
+fn a_job_run_by_its_joiner_is_stale() {
     let (report, reports) = mpsc::channel();
     let (go_on, gone_on) = mpsc::channel::<()>();
     let (job, handle) = Job::with_handle(move || {
@@ -144,7 +144,7 @@ fn a_job_is_stale_while_its_joiner_runs_the_closure() {
 }
 
 #[test]
-fn a_job_whose_handle_is_dropped_is_not_stale() {
+fn a_job_without_its_handle_is_not_stale() {
     let (job, handle) = Job::with_handle(|| 5);
     drop(handle);
     assert!(!job.is_stale());
@@ -173,7 +173,7 @@ impl<const WORDS: usize> Work for Flagged<WORDS> {
 }
 
 #[test]
-fn work_without_a_handle_says_itself_whether_it_is_stale() {
+fn handleless_work_knows_if_it_is_stale() {
     fn body<const WORDS: usize>() {
         let flag = Arc::default();
         let job = Job::new(Flagged::<WORDS>(Arc::clone(&flag), [0; WORDS]));
@@ -189,7 +189,7 @@ fn work_without_a_handle_says_itself_whether_it_is_stale() {
 }
 
 #[test]
-fn work_with_a_handle_is_stale_by_its_claim_alone() {
+fn only_a_claim_makes_work_with_a_handle_stale() {
     let flag = Arc::default();
     let (job, handle) = Job::with_handle(Flagged::<0>(Arc::clone(&flag), []));
     flag.set(()).unwrap();
@@ -200,7 +200,7 @@ fn work_with_a_handle_is_stale_by_its_claim_alone() {
 
 #[test]
 #[should_panic = "has been run or dropped through its handle"]
-fn a_closure_that_its_joiner_ran_does_not_come_back() {
+fn a_closure_run_by_its_joiner_is_gone() {
     /// Has a parameter that names the closure's type.
     fn back<F: FnOnce() -> u8 + Send + 'static>(closure: F) -> F {
         let (job, handle) = Job::with_handle(closure);
@@ -211,7 +211,7 @@ fn a_closure_that_its_joiner_ran_does_not_come_back() {
 }
 
 #[test]
-fn a_result_is_dropped_once_whether_or_not_it_was_taken() {
+fn a_taken_or_untaken_result_drops_once() {
     let count = Arc::new(());
     for (run_first, taken) in [(false, false), (true, false), (true, true)] {
         let value = count.clone();
@@ -232,7 +232,7 @@ fn a_result_is_dropped_once_whether_or_not_it_was_taken() {
 }
 
 #[test]
-fn a_panic_without_a_handle_unwinds_out_of_run() {
+fn a_handleless_panic_unwinds_out_of_run() {
     let (job, handle) = Job::with_handle(|| -> u8 { std::panic::panic_any(7_u8) });
     drop(handle);
     let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run())).unwrap_err();
@@ -275,7 +275,7 @@ impl Drop for Willing {
 }
 
 #[test]
-fn work_that_may_not_start_is_cancelled_by_the_worker_and_by_the_joiner() {
+fn work_not_allowed_to_start_is_cancelled() {
     for (may_start, outcome) in
         [(true, Outcome::Returned), (false, Outcome::Cancelled(Cause::Deadline))]
     {
@@ -291,7 +291,7 @@ fn work_that_may_not_start_is_cancelled_by_the_worker_and_by_the_joiner() {
 }
 
 #[test]
-fn work_that_may_not_start_and_panics_as_it_is_dropped_is_cancelled_all_the_same() {
+fn work_panicking_before_its_start_is_cancelled() {
     let unwilling = || Willing::new(false, Some("expected: dropped"));
     assert_eq!(Job::new(unwilling()).run(), Outcome::Cancelled(Cause::Deadline));
     let (job, handle) = Job::with_handle(unwilling());
@@ -300,7 +300,7 @@ fn work_that_may_not_start_and_panics_as_it_is_dropped_is_cancelled_all_the_same
 }
 
 #[test]
-fn work_comes_back_as_what_it_was() {
+fn work_comes_back_unchanged() {
     let back = Job::new(Willing::new(false, None)).into_closure::<Willing>().unwrap();
     assert!(back.may_start().is_err());
     let (job, handle) = Job::with_handle(back);
@@ -309,7 +309,7 @@ fn work_comes_back_as_what_it_was() {
 }
 
 #[test]
-fn jobs_and_handles_are_send_but_need_send_results() {
+fn jobs_and_handles_are_send_with_send_results() {
     const fn send<T: Send>() {}
     const fn sync<T: Sync>() {}
     const {
@@ -327,7 +327,7 @@ fn jobs_and_handles_are_send_but_need_send_results() {
 }
 
 #[test]
-fn a_job_is_not_sync_as_its_work_need_not_be() {
+fn a_job_is_not_sync() {
     /// Does not compile if `T` is `Sync`: then there are two `check`s and no type to choose by.
     trait NotSync<A> {
         fn check() {}
@@ -338,7 +338,7 @@ fn a_job_is_not_sync_as_its_work_need_not_be() {
 }
 
 #[test]
-fn a_closure_sees_the_stop_request_of_its_own_handle_only() {
+fn a_closure_sees_only_its_own_stop_request() {
     for panics in [false, true] {
         let (inside, mut inner) = Job::with_handle(move || {
             assert!(!panics, "expected");

@@ -115,7 +115,7 @@ fn wait_parked(latch: &Latch, parked: &Arc<Parked>) {
 
 /// Caught: the last state before the waker is taken; a waker that is left; any ordering of `set` or `register` with Relaxed.
 #[test]
-fn an_owner_that_registers_is_woken_and_leaves() {
+fn a_registering_owner_is_woken_and_leaves() {
     check(4, || {
         let (owner, setter) = Owned::pair();
         let setter = setter.set(true);
@@ -133,7 +133,7 @@ fn an_owner_that_registers_is_woken_and_leaves() {
 
 /// Caught: an owner that does not wait while its waker is taken.
 #[test]
-fn an_owner_that_registers_again_is_woken_by_the_last_waker() {
+fn the_last_waker_wakes_an_owner_registered_twice() {
     check(4, || {
         let (owner, setter) = Owned::pair();
         let setter = setter.set(false);
@@ -155,7 +155,7 @@ fn an_owner_that_registers_again_is_woken_by_the_last_waker() {
 
 /// Caught: `is_set` with Relaxed; the last store with Relaxed.
 #[test]
-fn an_owner_that_only_looks_leaves_as_soon_as_it_sees_the_end() {
+fn a_looking_owner_leaves_at_the_end() {
     check(4, || {
         let (owner, setter) = Owned::pair();
         let setter = setter.set(true);
@@ -299,13 +299,13 @@ fn join_beside(act: fn(Part)) {
 
 /// Caught: an owner that takes the work of a part that it did not find.
 #[test]
-fn a_fork_is_run_once_by_its_owner_or_a_thief() {
+fn a_fork_runs_once_on_owner_or_thief() {
     join_beside(run);
 }
 
 /// Caught: a part that is dropped as if it was run.
 #[test]
-fn a_fork_that_a_thief_drops_is_run_by_its_owner() {
+fn the_owner_runs_a_fork_dropped_by_a_thief() {
     join_beside(drop);
 }
 
@@ -373,7 +373,7 @@ fn a_panic_of_the_caller_waits_for_its_fork() {
 
 /// Caught: the same.
 #[test]
-fn a_panic_of_the_caller_runs_a_fork_that_a_thief_drops() {
+fn a_panicking_caller_runs_a_fork_dropped_by_a_thief() {
     unwind_beside(drop);
 }
 
@@ -423,7 +423,7 @@ fn a_scope_ends_after_its_jobs() {
 
 /// Caught: the body's ticket given up with Relaxed.
 #[test]
-fn a_scope_ends_after_the_jobs_that_its_jobs_add() {
+fn a_scope_ends_after_its_jobs_jobs() {
     check(3, || {
         let pool = Pool::new();
         let thief = pool.thief(2, run);
@@ -513,7 +513,7 @@ fn a_joined_job_runs_once() {
 ///
 /// Caught: a handle that counts none; a job that counts its own end.
 #[test]
-fn the_outcome_of_a_joined_job_is_counted_once() {
+fn a_joined_jobs_outcome_is_counted_once() {
     check(3, || {
         let pool = Pool::new();
         let beside = pool.clone();
@@ -529,7 +529,7 @@ fn the_outcome_of_a_joined_job_is_counted_once() {
 
 /// Caught: a runner that is dropped and delivers nothing.
 #[test]
-fn a_joined_job_runs_or_is_cancelled_by_its_drop() {
+fn a_joined_job_runs_or_its_drop_cancels_it() {
     check(3, || {
         let pool = Pool::new();
         let thief = pool.thief(1, drop);
@@ -546,7 +546,7 @@ fn a_joined_job_runs_or_is_cancelled_by_its_drop() {
 
 /// A handle that is dropped beside the end of its job: one side drops the result.
 #[test]
-fn the_result_of_a_job_without_a_handle_is_dropped_once() {
+fn a_handleless_jobs_result_drops_once() {
     check(3, || {
         let pool = Pool::new();
         let thief = pool.thief(1, run);

@@ -49,7 +49,7 @@ fn caught<R>(call: impl FnOnce() -> R) -> Option<&'static str> {
 }
 
 #[test]
-fn a_latch_wakes_the_last_waker_and_drops_the_others() {
+fn a_latch_wakes_only_the_last_waker() {
     let (latch, (first, one), (second, two)) = (Latch::new(), counter(false), counter(false));
     assert!(latch.register(one) && latch.register(two));
     assert_eq!(Arc::strong_count(&first), 1);
@@ -61,7 +61,7 @@ fn a_latch_wakes_the_last_waker_and_drops_the_others() {
 }
 
 #[test]
-fn a_latch_that_is_set_takes_no_waker() {
+fn a_set_latch_takes_no_waker() {
     let (latch, (counter, waker)) = (Latch::new(), counter(false));
     set(&latch, false);
     assert!(latch.is_set() && latch.has_returned_work());
@@ -70,7 +70,7 @@ fn a_latch_that_is_set_takes_no_waker() {
 }
 
 #[test]
-fn a_waker_that_panics_does_not_reach_the_setter() {
+fn a_wakers_panic_does_not_reach_the_setter() {
     let (latch, (counter, waker)) = (Latch::new(), counter(true));
     assert!(latch.register(waker));
     set(&latch, true);
@@ -121,7 +121,7 @@ fn run(part: Part) {
 }
 
 #[test]
-fn a_fork_ends_whatever_becomes_of_its_part() {
+fn a_fork_ends_with_any_end_of_its_part() {
     for deque in [Deque::default(), Deque::of(run), Deque::of(drop)] {
         let ran = AtomicUsize::new(0);
         let both = join(&deque, || "a", || ran.fetch_add(1, SeqCst));
@@ -156,7 +156,7 @@ fn parts_of_others_stay_in_their_order() {
 }
 
 #[test]
-fn both_sides_run_if_one_panics() {
+fn both_sides_run_if_either_panics() {
     for thief in [None, Some(run as fn(Part)), Some(drop)] {
         for (a, b, expected) in [(true, false, "a"), (false, true, "b"), (true, true, "a")] {
             let deque = Deque { thief: Cell::new(thief), ..Deque::default() };
@@ -183,7 +183,7 @@ impl Drop for Bomb {
 }
 
 #[test]
-fn a_result_whose_drop_panics_does_not_hide_the_panic() {
+fn a_results_drop_does_not_hide_the_panic() {
     let b = || panic::resume_unwind(Box::new("b"));
     assert_eq!(caught(|| join::<_, _, _, _, ()>(&Deque::of(run), || Bomb, b)), Some("b"));
     let a = || panic::resume_unwind(Box::new("a"));
@@ -191,7 +191,7 @@ fn a_result_whose_drop_panics_does_not_hide_the_panic() {
 }
 
 #[test]
-fn an_installed_call_that_panics_is_counted_and_resumed() {
+fn an_installed_panic_is_counted_and_resumed() {
     let mut outcome = None;
     let give = |job: Job| {
         outcome = Some(job.run());
@@ -203,7 +203,7 @@ fn an_installed_call_that_panics_is_counted_and_resumed() {
 }
 
 #[test]
-fn an_installed_call_comes_back_if_its_job_is_dropped_or_refused() {
+fn a_refused_or_dropped_installed_call_comes_back() {
     for refuses in [false, true] {
         let give = |job| {
             if refuses {
@@ -218,13 +218,13 @@ fn an_installed_call_comes_back_if_its_job_is_dropped_or_refused() {
 }
 
 #[test]
-fn a_call_that_gets_another_job_back_aborts_with_a_reason() {
+fn a_call_returned_another_job_aborts_with_a_reason() {
     const INNER: &str = "BRIGADE_TEST_ANOTHER_JOB";
     if env::var_os(INNER).is_some() {
         _ = install(|| (), |_| Err(Job::new(|| ())), |_| unreachable!());
         return;
     }
-    let name = "scoped::tests::a_call_that_gets_another_job_back_aborts_with_a_reason";
+    let name = "scoped::tests::a_call_returned_another_job_aborts_with_a_reason";
     let mut command = this_program();
     let output = command.args([name, "--exact", "--nocapture"]).env(INNER, "1").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -318,7 +318,7 @@ impl Scopes for List {
 }
 
 #[test]
-fn a_job_of_a_scope_has_all_that_it_captures() {
+fn a_scoped_job_has_all_its_captures() {
     let sums = Mutex::new(Vec::new());
     scope(&List::default(), |s| {
         let (one, three, eight) = (1_usize, [2_usize; 3], [3_usize; 8]);
@@ -354,7 +354,7 @@ fn a_handle_gets_the_end_of_its_job() {
 }
 
 #[test]
-fn a_panic_without_a_handle_is_resumed_by_the_scope() {
+fn the_scope_resumes_a_handleless_panic() {
     let job = || panic::resume_unwind(Box::new("the job's"));
     let list = List::default();
     assert_eq!(caught(|| scope(&list, |s| drop(s.submit(job)))), Some("the job's"));
@@ -371,7 +371,7 @@ fn a_panic_without_a_handle_is_resumed_by_the_scope() {
 }
 
 #[test]
-fn a_scope_keeps_the_wakers_of_futures_that_have_not_ended() {
+fn a_scope_keeps_the_wakers_of_pending_futures() {
     let list = List::default();
     scope(&list, |s| {
         let (counter, waker) = counter(false);
@@ -385,7 +385,7 @@ fn a_scope_keeps_the_wakers_of_futures_that_have_not_ended() {
 }
 
 #[test]
-fn a_cancel_wakes_the_waker_of_the_last_poll() {
+fn a_cancel_wakes_the_last_polls_waker() {
     let list = List::default();
     scope(&list, |s| {
         let ((old, one), (new, two)) = (counter(false), counter(false));
@@ -399,7 +399,7 @@ fn a_cancel_wakes_the_waker_of_the_last_poll() {
 }
 
 #[test]
-fn a_scope_with_a_named_lifetime_takes_jobs_that_add_jobs() {
+fn a_scope_of_a_named_lifetime_nests_jobs() {
     let ran = AtomicUsize::new(0);
     scope_with(&List::default(), (), |s| {
         s.execute_with(|s| {
@@ -411,7 +411,7 @@ fn a_scope_with_a_named_lifetime_takes_jobs_that_add_jobs() {
 }
 
 #[test]
-fn a_scope_sends_a_job_to_each_worker_with_what_they_share() {
+fn a_scope_sends_each_worker_a_job_with_shared_data() {
     let pool = List { workers: 3, ..List::default() };
     let (ran, shared) = (AtomicUsize::new(0), Arc::new(()));
     scope_with(&pool, 7, |s| {
@@ -434,7 +434,7 @@ fn a_scope_sends_a_job_to_each_worker_with_what_they_share() {
 }
 
 #[test]
-fn a_job_with_a_handle_ends_as_its_closure_does() {
+fn a_job_with_a_handle_ends_like_its_closure() {
     let ended = |body: &dyn Fn(&List)| {
         let pool = List { waits: Some(|pool, _| pool.run_one()), ..List::default() };
         drop(panic::catch_unwind(AssertUnwindSafe(|| body(&pool))));
@@ -478,7 +478,7 @@ fn a_job_with_a_handle_ends_as_its_closure_does() {
 }
 
 #[test]
-fn a_future_of_a_scope_that_panics_ends_with_a_panic_that_is_held() {
+fn a_scoped_futures_panic_is_held() {
     let list = List::default();
     scope(&list, |s| {
         let failed = s.spawn(async { panic::resume_unwind(Box::new("the future's")) });
@@ -538,7 +538,7 @@ fn return_tickets_last(pool: &List, wait: Wait<'_>) {
 }
 
 #[test]
-fn a_scope_ends_when_the_tickets_that_its_thread_keeps_are_returned() {
+fn a_scope_ends_after_its_threads_kept_tickets() {
     let pool = List { waits: Some(return_tickets_last), ..List::default() };
     let ran = AtomicUsize::new(0);
     let kept = keep_tickets();
@@ -571,7 +571,7 @@ fn sleep_until_others_have_run(pool: &List, wait: Wait<'_>) {
 }
 
 #[test]
-fn a_caller_is_woken_once_for_a_scope_and_not_for_each_job() {
+fn a_scope_wakes_its_caller_once_for_all_jobs() {
     let ran = AtomicUsize::new(0);
     let pool = List { waits: Some(sleep_until_others_have_run), ..List::default() };
     scope(&pool, |s| {

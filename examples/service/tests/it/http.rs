@@ -65,7 +65,7 @@ fn an_image_becomes_a_thumbnail_once() {
 }
 
 #[test]
-fn a_bad_request_says_what_is_wrong() {
+fn a_bad_request_names_its_fault() {
     let service = Service::start(&["--max-body", "1000"]);
     for (method, path, body, status, says) in [
         (Method::POST, "/jobs?size=4", quick(1), 400, "unknown field"),
@@ -101,7 +101,7 @@ fn a_bad_request_says_what_is_wrong() {
 }
 
 #[test]
-fn a_full_queue_refuses_with_a_time_and_what_it_accepted_is_done() {
+fn a_full_queue_refuses_and_finishes_its_jobs() {
     let service = busy(&["--capacity", "2"]);
     let answers: Vec<_> = (0..8).map(|n| service.post("", &format!("n{n}"), &quick(n))).collect();
     let statuses: Vec<_> = answers.iter().map(|answer| answer.status().as_u16()).collect();
@@ -141,7 +141,7 @@ fn a_high_job_overtakes_and_a_late_job_expires() {
 }
 
 #[test]
-fn a_cancelled_job_stops_whether_it_waits_or_runs() {
+fn a_cancelled_job_stops_queued_or_running() {
     let service = busy(&[]);
     service.post("", "waits", slow());
     for id in ["waits", "busy"] {
@@ -153,7 +153,7 @@ fn a_cancelled_job_stops_whether_it_waits_or_runs() {
 }
 
 #[test]
-fn a_slow_client_gets_an_end_and_others_do_not_wait_for_it() {
+fn a_slow_client_is_cut_off_and_delays_no_other() {
     let service = Service::start(&["--client-ms", "300", "--max-connections", "2"]);
     let begun = Instant::now();
     let heads = ["POST /jo", "POST /jobs HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n1234"];
@@ -176,7 +176,7 @@ fn a_slow_client_gets_an_end_and_others_do_not_wait_for_it() {
 }
 
 #[test]
-fn a_reader_that_is_too_slow_misses_events_and_is_told_so() {
+fn a_slow_reader_misses_events_and_is_told() {
     let service = Service::start(&["--client-ms", "600000"]);
     let mut slow = events(&service);
     let (file, mut quick) = (noise(300), events(&service));
@@ -208,7 +208,7 @@ fn limit_files(service: &Service, bytes: &str) {
 }
 
 #[test]
-fn a_reader_that_reads_nothing_loses_its_connection() {
+fn a_reader_of_nothing_loses_its_connection() {
     let service = Service::start(&["--client-ms", "300"]);
     let slow = events(&service);
     let file = noise(300);
@@ -222,7 +222,7 @@ fn a_reader_that_reads_nothing_loses_its_connection() {
 }
 
 #[test]
-fn a_disk_that_is_full_refuses_jobs_and_loses_no_result() {
+fn a_full_disk_refuses_jobs_and_loses_no_result() {
     let service = busy(&[]);
     service.post("", "waits", &quick(1));
     limit_files(&service, "0:unlimited");
@@ -245,7 +245,7 @@ fn a_disk_that_is_full_refuses_jobs_and_loses_no_result() {
 }
 
 #[test]
-fn the_end_waits_for_accepted_jobs_and_their_clients() {
+fn the_end_waits_for_jobs_and_their_clients() {
     let mut service = busy(&[]);
     service.post("", "waits", &quick(1));
     let address = service.address;
@@ -272,7 +272,7 @@ fn the_end_waits_for_accepted_jobs_and_their_clients() {
 }
 
 #[test]
-fn an_end_with_a_result_that_can_not_be_stored_says_so() {
+fn an_end_reports_a_result_it_cannot_store() {
     let mut service = busy(&["--grace-ms", "3000"]);
     limit_files(&service, "0:0");
     eventually("it is unwell", || service.get("/healthz").status().as_u16() == 503);
@@ -283,7 +283,7 @@ fn an_end_with_a_result_that_can_not_be_stored_says_so() {
 }
 
 #[test]
-fn the_end_cancels_what_does_not_fit_into_its_time() {
+fn the_end_cancels_jobs_beyond_its_time() {
     let mut service = busy(&["--grace-ms", "0"]);
     service.post("", "waits", &quick(1));
     let folder = service.folder.as_ref().unwrap().path().to_owned();
@@ -295,7 +295,7 @@ fn the_end_cancels_what_does_not_fit_into_its_time() {
 }
 
 #[test]
-fn a_killed_process_loses_jobs_but_no_results_and_a_client_may_ask_again() {
+fn a_killed_process_loses_jobs_but_no_results() {
     let folder = Folder::new();
     let settings = ["--threads", "1", "--store", folder.path().to_str().unwrap()];
     let killed = Service::try_start(&settings).unwrap();
@@ -309,7 +309,7 @@ fn a_killed_process_loses_jobs_but_no_results_and_a_client_may_ask_again() {
 }
 
 #[test]
-fn requests_with_one_key_at_the_same_time_are_one_job() {
+fn concurrent_requests_of_one_key_are_one_job() {
     let service = busy(&[]);
     let post = || loop {
         // While the first request may yet be refused, the others are to come again.
@@ -327,7 +327,7 @@ fn requests_with_one_key_at_the_same_time_are_one_job() {
 }
 
 #[test]
-fn metrics_and_the_log_tell_of_requests_jobs_and_stalls() {
+fn metrics_and_log_have_requests_jobs_and_stalls() {
     let service = busy(&["--stall-ms", "1"]);
     service.wait_for("busy", "done");
     let metrics = service.get("/metrics");
@@ -351,7 +351,7 @@ fn metrics_and_the_log_tell_of_requests_jobs_and_stalls() {
 }
 
 #[test]
-fn settings_come_from_flags_then_the_file_then_defaults() {
+fn settings_are_flags_then_file_then_defaults() {
     let folder = Folder::new();
     let file = folder.path().join("settings.toml");
     let (file, store) = (file.to_str().unwrap(), folder.path().join("store"));

@@ -72,7 +72,7 @@ impl Drop for Browser {
 
 #[test]
 #[ignore = "needs chromium and its driver"]
-fn the_page_takes_images_and_shows_the_queue_and_results_live() {
+fn the_page_takes_images_and_shows_results_live() {
     let service = Service::start(&[]);
     let folder = Folder::new();
     let page = Browser::open(&format!("http://{}/", service.address), &folder);

@@ -71,7 +71,7 @@ fn feed(server: &Service, jobs: usize) {
 /// `SERVICE_MESSAGES` jobs, and `SERVICE_KILLS` times SIGKILL for one of two processes, which another one replaces.
 #[test]
 #[ignore = "needs nats-server"]
-fn two_processes_share_jobs_and_a_killed_one_loses_none_and_doubles_none() {
+fn a_killed_process_loses_and_doubles_no_job() {
     let (jobs, kills) = (number("SERVICE_MESSAGES", 5_000), number("SERVICE_KILLS", 3));
     let nats = Nats::start();
     let context = context(&nats);
@@ -124,7 +124,7 @@ fn two_processes_share_jobs_and_a_killed_one_loses_none_and_doubles_none() {
 
 #[test]
 #[ignore = "needs nats-server"]
-fn a_job_that_kills_its_process_each_time_becomes_a_dead_letter() {
+fn a_job_killing_its_process_becomes_a_dead_letter() {
     let nats = Nats::start();
     let settings = ["--ack-wait-ms", "500", "--max-attempts", "3"];
     let mut killed = start(&nats, &settings);
@@ -153,7 +153,7 @@ fn a_job_that_kills_its_process_each_time_becomes_a_dead_letter() {
 
 #[test]
 #[ignore = "needs nats-server"]
-fn a_server_that_is_gone_for_a_while_costs_no_job() {
+fn a_server_gone_for_a_while_costs_no_job() {
     let mut nats = Nats::start();
     let service = start(&nats, &["--threads", "1", "--ack-wait-ms", "2000"]);
     service.post("", "before", slow());
@@ -175,7 +175,7 @@ fn a_server_that_is_gone_for_a_while_costs_no_job() {
 
 #[test]
 #[ignore = "needs nats-server"]
-fn a_queue_that_is_full_refuses_and_a_large_image_is_refused_for_good() {
+fn a_full_queue_refuses_and_a_large_image_is_final() {
     let nats = Nats::start();
     let service = start(&nats, &["--queue-capacity", "3", "--threads", "1"]);
     let post = |n| service.post("", &format!("n{n}"), slow()).status().as_u16();
@@ -200,7 +200,7 @@ fn a_queue_that_is_full_refuses_and_a_large_image_is_refused_for_good() {
 
 #[test]
 #[ignore = "needs nats-server"]
-fn a_thumbnail_that_is_too_large_for_the_server_is_a_result() {
+fn a_thumbnail_too_large_for_the_server_is_a_result() {
     let nats = Nats::start();
     let service = start(&nats, &[]);
     let answer = service.post("side=520&wait_ms=60000", "large", &noise(520));
@@ -211,7 +211,7 @@ fn a_thumbnail_that_is_too_large_for_the_server_is_a_result() {
 
 #[test]
 #[ignore = "needs nats-server"]
-fn a_cancelled_job_is_not_handed_to_another_process() {
+fn a_cancelled_job_goes_to_no_other_process() {
     let nats = Nats::start();
     let mut first = start(&nats, &["--ack-wait-ms", "500"]);
     first.post("", "one", slow());
@@ -233,7 +233,7 @@ fn a_cancelled_job_is_not_handed_to_another_process() {
 
 #[test]
 #[ignore = "needs nats-server"]
-fn a_process_with_other_settings_changes_those_of_the_server() {
+fn a_processs_settings_change_the_servers() {
     let nats = Nats::start();
     let settings = ["--queue-capacity", "1", "--ack-wait-ms", "600000"];
     drop(start(&nats, &settings));
@@ -250,7 +250,7 @@ fn a_process_with_other_settings_changes_those_of_the_server() {
 
 #[test]
 #[ignore = "needs nats-server"]
-fn a_process_that_ends_hands_its_jobs_to_others_at_once() {
+fn an_ending_process_hands_its_jobs_over() {
     let nats = Nats::start();
     // Nobody waits for this long: a message that was not handed over would be missed.
     let settings = ["--threads", "1", "--ack-wait-ms", "600000", "--grace-ms", "0"];

@@ -63,7 +63,7 @@ fn values(numbers: std::ops::Range<u32>) -> Vec<Value> {
 }
 
 #[test]
-fn threads_that_wait_receive_a_value_each() {
+fn waiting_threads_receive_a_value_each() {
     fn body(name: &str, mut three: Three) {
         three.hand_over(values(0..3));
         // None of them had two: it would have had to be done with the first.
@@ -79,7 +79,7 @@ fn threads_that_wait_receive_a_value_each() {
 }
 
 #[test]
-fn what_nobody_takes_now_is_kept_or_comes_back_as_the_target_says() {
+fn an_untaken_value_is_kept_or_returned_as_declared() {
     fn body(name: &str, mut three: Three) {
         let inbox = three.target.inbox;
         let keeps = matches!(name, "spmc" | "crossbeam-channel");
@@ -98,7 +98,7 @@ fn what_nobody_takes_now_is_kept_or_comes_back_as_the_target_says() {
 }
 
 #[test]
-fn threads_that_wait_end_when_they_are_told_to() {
+fn waiting_threads_end_when_told() {
     fn body(name: &str, three: Three) {
         let inbox = three.target.inbox;
         // Returns only if all threads do.

@@ -83,25 +83,25 @@ fn all_grow_to<F: Accept<Grows>>(names: &[&str], size: Size, most: usize) {
 }
 
 #[test]
-fn a_pool_of_2_to_50_threads_grows_to_50_whatever_less_is_asked_for() {
+fn a_2_to_50_pool_grows_to_50_for_any_smaller_request() {
     let names = ["brigade-elastic-50", "rusty_pool-50", "brigade-rusty_pool-50"];
     all_grow_to::<Pools>(&names, Size::of(1), MANY);
 }
 
 #[test]
-fn a_pool_of_2_to_50_threads_grows_beyond_50_when_asked_for() {
+fn a_2_to_50_pool_grows_beyond_50_on_request() {
     let names = ["brigade-elastic-50", "rusty_pool-50"];
     all_grow_to::<Pools>(&names, Size::of(MANY + 3), MANY + 3);
 }
 
 #[test]
-fn an_elastic_pool_has_as_many_threads_as_are_asked_for() {
+fn an_elastic_pool_has_the_requested_threads() {
     let names = ["brigade-elastic", "rusty_pool-elastic", "brigade-rusty_pool-elastic"];
     all_grow_to::<Pools>(&names, Size::of(3), 3);
 }
 
 #[test]
-fn a_target_of_elastic_grows_to_the_size_it_is_told() {
+fn an_elastic_target_grows_to_its_size() {
     let size = Size { core: 1, max: 3, keep_alive: Duration::from_secs(60) };
     let mut names: Vec<_> = ElasticPools::TARGETS.iter().map(|target| target.name).collect();
     names.retain(|name| *name != "brigade-fixed");

@@ -42,7 +42,7 @@ fn rest<D: Deque>(deque: &D) -> Vec<Item> {
 }
 
 #[test]
-fn the_name_says_which_end_the_owner_pops() {
+fn the_name_says_the_owners_end() {
     fn body<D: Deque>(name: &str, make: Make<D>) {
         let next = filled(make, CAPACITY).pop();
         let newest = name.ends_with("lifo");
@@ -66,7 +66,7 @@ fn a_theft_of_a_batch_moves_the_oldest_ones() {
 }
 
 #[test]
-fn a_theft_of_half_returns_one_and_moves_the_others() {
+fn a_half_theft_returns_one_and_moves_the_rest() {
     fn body<D: Deque>(name: &str, make: Make<D>) {
         for (count, taken) in [(1, 1), (2, 1), (5, 3), (CAPACITY, MOST_STOLEN)] {
             let (victim, thief) = (filled(make, count), make());

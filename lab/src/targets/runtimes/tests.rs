@@ -48,7 +48,7 @@ fn pipe<R: Runtime>() -> io::Result<(R::Writer, R::Reader)> {
 }
 
 #[test]
-fn a_task_runs_once_and_its_end_is_its_result() {
+fn a_task_runs_once_and_returns_its_result() {
     fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
         let ran = Arc::new(AtomicUsize::new(0));
         let results = runtime.block_on(async {
@@ -70,7 +70,7 @@ fn a_task_runs_once_and_its_end_is_its_result() {
 }
 
 #[test]
-fn a_task_that_waits_for_a_link_lets_others_go_on() {
+fn a_task_waiting_for_a_link_lets_others_go_on() {
     fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
         runtime.block_on(async {
             // More tasks than threads, each of which needs what the next one sends.
@@ -106,7 +106,7 @@ fn a_task_that_waits_for_a_link_lets_others_go_on() {
 }
 
 #[test]
-fn the_end_of_a_pipe_is_seen_after_its_last_byte() {
+fn the_end_of_a_pipe_follows_its_last_byte() {
     fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
         runtime.block_on(async {
             let (mut writer, mut reader) = pipe::<R>()?;
@@ -129,7 +129,7 @@ fn the_end_of_a_pipe_is_seen_after_its_last_byte() {
 }
 
 #[test]
-fn some_bytes_are_read_as_soon_as_there_are_any() {
+fn the_first_bytes_are_read_at_once() {
     fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
         runtime.block_on(async {
             let (mut writer, mut reader) = pipe::<R>()?;
@@ -172,7 +172,7 @@ fn a_stream_carries_bytes_both_ways() {
 }
 
 #[test]
-fn a_task_waits_for_a_time_and_spawns_another() {
+fn a_task_sleeps_and_spawns_another() {
     const TIME: Duration = Duration::from_millis(5);
 
     fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
@@ -194,7 +194,7 @@ fn a_task_waits_for_a_time_and_spawns_another() {
 }
 
 #[test]
-fn a_closure_runs_at_its_time_unless_it_is_cancelled() {
+fn a_closure_runs_on_time_unless_cancelled() {
     const TIME: Duration = Duration::from_millis(20);
 
     fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
@@ -230,7 +230,7 @@ fn a_closure_runs_at_its_time_unless_it_is_cancelled() {
 }
 
 #[test]
-fn a_runtime_ends_while_a_task_waits_for_ever() {
+fn a_runtime_ends_beside_an_endless_task() {
     fn body<R: Runtime>(_: &str, runtime: &R) -> io::Result<()> {
         runtime.spawner().detach(std::future::pending())
     }

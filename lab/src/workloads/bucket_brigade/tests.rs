@@ -22,13 +22,13 @@ fn passes(bytes: impl IntoIterator<Item = u8>, count: u64) -> bool {
 }
 
 #[test]
-fn a_byte_is_the_one_that_comes_next_however_often_eight_bits_have_gone_round() {
+fn a_byte_wraps_around_any_number_of_times() {
     assert!(passes((0..2_000).map(|number| number as u8), 2_000));
     assert!(!passes((0..2_000).map(|number| number as u8), 2_001));
 }
 
 #[test]
-fn a_byte_that_is_lost_and_one_that_is_repeated_do_not_make_up_for_each_other() {
+fn a_lost_byte_does_not_offset_a_repeated_one() {
     // Around the place where eight bits begin again.
     for at in [0, 100, 255, 256, 511] {
         let without = (0..600).filter(|&number| number != at).map(|number| number as u8);
@@ -108,7 +108,7 @@ fn the_floor_does_the_work_of_all_tasks() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_fault_does_not_keep_the_loop_around_epoll_from_ending() {
+fn a_fault_does_not_stop_the_epoll_loop() {
     for (fault, ran) in [(Fault::Lost, -4), (Fault::None, 0), (Fault::Repeated, 4)] {
         let (expected, tally) = (short(Over::Pipe).expected(), Tally::leak());
         let values = ends(tally, move || short(Over::Pipe).epoll(&Bench::new(tally, fault)));
@@ -119,7 +119,7 @@ fn a_fault_does_not_keep_the_loop_around_epoll_from_ending() {
 }
 
 #[test]
-fn a_line_that_breaks_has_no_number() {
+fn a_broken_line_has_no_number() {
     /// The last end of a line that is gone after some bytes.
     struct Broken(u8);
 

@@ -68,7 +68,7 @@ fn of(values: &[f64], name: &str) -> f64 {
 }
 
 #[test]
-fn times_count_from_the_beginning_of_a_burst() {
+fn times_count_from_their_bursts_start() {
     let values = run(3, 3).expect("values");
     let pause = PAUSE.as_secs_f64();
     for (metric, pauses) in [("first", 1.0), ("p50", 2.0), ("last", 3.0), ("sender", 3.0)] {
@@ -80,7 +80,7 @@ fn times_count_from_the_beginning_of_a_burst() {
 }
 
 #[test]
-fn values_that_come_back_are_counted_and_have_no_time() {
+fn returned_values_are_counted_without_a_time() {
     let values = run(1, 1).expect("values");
     assert_eq!(of(&values, "refused"), 2.0);
     assert_eq!(of(&values, "first"), of(&values, "last"), "{values:?}");
@@ -89,7 +89,7 @@ fn values_that_come_back_are_counted_and_have_no_time() {
 }
 
 #[test]
-fn a_burst_that_came_back_whole_has_no_times_and_none_of_another_burst() {
+fn a_returned_burst_has_no_times() {
     let values = run(3, 0).expect("values");
     assert_eq!(of(&values, "refused"), 2.0);
     // Those of the one burst that was received, and no leftovers of it in the next one.
@@ -99,12 +99,12 @@ fn a_burst_that_came_back_whole_has_no_times_and_none_of_another_burst() {
 }
 
 #[test]
-fn a_run_in_which_all_came_back_has_no_number() {
+fn a_wholly_returned_run_has_no_number() {
     assert!(matches!(run(0, 0), Err(Failure::Unreceived)));
 }
 
 #[test]
-fn the_moments_are_those_of_a_sample() {
+fn the_moments_are_of_a_sample() {
     assert_eq!(moments(&[2.0, 4.0, 6.0]), (4.0, 2.0));
     assert_eq!(moments(&[3.0]), (3.0, 0.0));
 }

@@ -15,7 +15,7 @@ fn few(kind: Kind, capacity: Capacity) -> Channels {
 }
 
 #[test]
-fn a_fault_of_one_message_is_counted_whatever_the_channel() {
+fn any_channels_message_fault_is_counted() {
     for &kind in Kind::value_variants() {
         for capacity in [Capacity::Of(1), Capacity::Of(100), Capacity::Unbounded] {
             for (fault, ran) in [(Fault::Lost, -1), (Fault::None, 0), (Fault::Repeated, 1)] {
@@ -33,7 +33,7 @@ fn a_fault_of_one_message_is_counted_whatever_the_channel() {
 }
 
 #[test]
-fn every_sender_sends_one_message_at_least() {
+fn every_sender_sends_a_message_at_least() {
     let channels = Channels { senders: 50, messages: 3, ..few(Kind::Flume, Capacity::Of(1)) };
     assert_eq!((channels.each(), channels.warm_up()), (1, 1));
     let channels = Channels { messages: 100, senders: 1, ..channels };
@@ -41,7 +41,7 @@ fn every_sender_sends_one_message_at_least() {
 }
 
 #[test]
-fn the_channel_of_tokio_has_one_receiver() {
+fn tokios_channel_has_a_single_receiver() {
     let of = |kind| Channels { receivers: 2, ..few(kind, Capacity::Unbounded) };
     assert!(of(Kind::Tokio).check().is_err() && of(Kind::Flume).check().is_ok());
 }

@@ -21,13 +21,13 @@ fn answer<P: Program>(size: usize) -> u64 {
 }
 
 #[test]
-fn a_fibonacci_number_takes_as_many_joins_as_it_says() {
+fn a_fibonacci_number_takes_its_joins() {
     assert_eq!(answer::<fib::Fib>(20), 6_765);
     assert_eq!([1, 2, 3, 4, 30].map(fib::forks), [0, 1, 2, 4, 1_346_268]);
 }
 
 #[test]
-fn a_skynet_adds_up_the_numbers_of_its_leaves() {
+fn a_skynet_adds_up_its_leaves() {
     assert_eq!(answer::<Search<skynet::Node>>(3), 999 * 1_000 / 2);
     assert_eq!(skynet::forks(6), 999_999);
 }
@@ -46,7 +46,7 @@ fn size<T: Tree>(node: T) -> (u64, u64) {
 }
 
 #[test]
-fn the_unbalanced_tree_is_that_of_the_published_benchmark() {
+fn the_unbalanced_tree_is_the_published_one() {
     assert_eq!(size(uts::Node::root(42, 20)), (6_213, 5_438));
     // All of T3 takes too long without optimisation.
     if !cfg!(debug_assertions) {

@@ -148,7 +148,7 @@ mod tests {
     use super::{CAPACITY, LEFT, STEPS, tasks};
 
     #[test]
-    fn tasks_are_the_same_every_time_and_within_their_limits() {
+    fn tasks_repeat_within_their_limits() {
         for worker in 0..256 {
             let some = tasks(worker);
             assert_eq!(some, tasks(worker));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_worker_has_room_for_a_task_that_is_there_twice() {
+    fn the_first_worker_has_room_for_a_double_task() {
         assert!(tasks(0).len() < CAPACITY);
     }
 }

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_is_half_another_has_a_fingerprint_of_its_own() {
+    fn a_half_repeated_item_has_its_own_fingerprint() {
         let mut prints: HashSet<_> = (0..1_000).map(job).map(print).collect();
         for number in 0..999 {
             let (mut one, other) = (job(number), job(number + 1));

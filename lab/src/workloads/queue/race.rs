@@ -104,7 +104,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn the_time_is_that_of_the_last_thread_and_begins_when_all_are_there() {
+    fn the_time_is_the_last_threads_from_the_start() {
         let (race, tally) = (Race::new(3), Tally::leak());
         let (race, late, long) = (&race, Duration::from_millis(300), Duration::from_millis(50));
         for slow in 0..3 {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_abandoned_run_ends_the_wait_at_the_start() {
+    fn an_abandoned_run_ends_the_starting_wait() {
         let (race, tally) = (Race::new(2), Tally::leak());
         tally.abandon();
         assert!(race.run(tally, || ()).is_err());

@@ -57,7 +57,7 @@ mod tests {
     use super::{CAPACITY, thefts};
 
     #[test]
-    fn every_theft_finds_twice_what_it_takes() {
+    fn every_theft_finds_two_batches() {
         for batch in 1..=128 {
             let thefts = thefts(batch as usize);
             let before_last = CAPACITY as u64 - (thefts as u64 - 1) * batch;

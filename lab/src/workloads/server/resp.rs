@@ -110,7 +110,7 @@ mod tests {
     use super::{Store, command};
 
     #[test]
-    fn a_command_is_taken_when_all_of_it_is_there() {
+    fn a_command_is_taken_when_complete() {
         let all = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$3\r\na\r\n\r\n*1\r\n$4\r\nPING\r\n";
         for length in 0..all.len() - 14 {
             let mut part = &all[..length];
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_an_error() {
+    fn text_without_a_command_is_an_error() {
         for bytes in ["PING\r\n", "*x\r\n", "*-1\r\n", "*1\r\n:1\r\n", "*1\r\n$1\r\nab\r\n", "*1\n"]
         {
             assert!(command(&mut bytes.as_bytes()).is_err(), "{bytes:?}");
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_what_was_set_last() {
+    fn a_value_is_the_last_set() {
         let (store, mut output) = (Store::default(), Vec::new());
         let commands: [&[&[u8]]; 6] = [
             &[b"GET", b"k"],

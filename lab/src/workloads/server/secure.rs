@@ -50,7 +50,7 @@ mod tests {
     use super::{Certificate, certificate, client};
 
     #[test]
-    fn a_text_that_is_no_certificate_is_an_error() {
+    fn text_without_a_certificate_is_an_error() {
         let Certificate(certificate, key) = certificate().expect("made");
         let trusts = |text: &str| client(Some(&Certificate(text.to_owned(), key.clone()))).is_ok();
         assert!(trusts(&certificate));

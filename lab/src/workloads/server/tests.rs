@@ -36,7 +36,7 @@ fn another_answer_is_an_error() {
 }
 
 #[test]
-fn a_value_that_was_never_set_is_none() {
+fn a_never_set_value_is_none() {
     let mut wire = asked(Protocol::Resp, &[1]);
     assert!(wire.answered(b"$-1\r\n").expect("no error"));
 }

@@ -47,7 +47,7 @@ fn as_many_timers_fire_as_are_made() {
 }
 
 #[test]
-fn none_fires_that_is_cancelled() {
+fn no_cancelled_timer_fires() {
     on_all(Pattern::Unfired, 2_500);
     on_all(Pattern::Unfired, 3);
 }

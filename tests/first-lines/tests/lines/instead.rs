@@ -2,7 +2,7 @@
 
 /// Typed: `pool.submit(|| v.iter().sum()).join().unwrap()`, and `v` is used afterwards.
 #[test]
-fn a06_data_that_is_needed_afterwards_is_shared() {
+fn a06_data_needed_afterwards_is_shared() {
     let v = std::sync::Arc::new(vec![1, 2, 3]);
     let pool = brigade::Pool::new(2);
     let shared = v.clone();
@@ -12,7 +12,7 @@ fn a06_data_that_is_needed_afterwards_is_shared() {
 
 /// Typed: `pool.map(0..10u64, |n| n * n)`.
 #[test]
-fn a13_a_map_is_a_batch_that_is_joined_in_order() -> std::io::Result<()> {
+fn a13_a_map_is_a_batch_joined_in_order() -> std::io::Result<()> {
     let pool = brigade::Pool::new(2);
     let jobs = pool.job().submit_batch((0..10_u64).map(|n| move || n * n))?;
     let squares: Vec<u64> = jobs.into_iter().map(|job| job.join()).collect::<Result<_, _>>()?;

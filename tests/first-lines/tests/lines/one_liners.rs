@@ -27,7 +27,7 @@ fn g02_a_shutdown_takes_a_time() {
 }
 
 #[test]
-fn g03_a_handle_that_is_not_mut_cancels() {
+fn g03_an_immutable_handle_cancels() {
     let pool = Pool::new(1);
     let h = pool.spawn(std::future::pending::<()>());
     assert!(h.cancel());
@@ -36,7 +36,7 @@ fn g03_a_handle_that_is_not_mut_cancels() {
 
 /// Typed: `for n in set`.
 #[test]
-fn g04_a_set_needs_no_pool_and_its_outcomes_are_iterated_over() -> Result<(), brigade::JoinError> {
+fn g04_a_set_needs_no_pool_and_is_iterated() -> Result<(), brigade::JoinError> {
     let mut set = TaskSet::default();
     for n in 0..3 {
         set.submit(move || n);
@@ -60,7 +60,7 @@ fn g05_a_closure_is_told_of_panics() -> std::io::Result<()> {
 
 /// Typed: `pool.par_for(..)`.
 #[test]
-fn g06_loops_run_over_slices_on_a_pool_of_ones_own_too() -> std::io::Result<()> {
+fn g06_loops_run_over_slices_on_any_pool() -> std::io::Result<()> {
     let (pool, words, letters) = (Pool::new(2), vec!["to", "borrow"], AtomicUsize::new(0));
     brigade::par_for(&words, 1, |w| _ = letters.fetch_add(w.len(), Ordering::Relaxed));
     pool.install(|| {
@@ -97,7 +97,7 @@ fn g08_a_local_pool_spawns_and_blocks() -> std::io::Result<()> {
 
 /// A `main` that returns such an error prints it like this.
 #[test]
-fn g09_errors_say_what_to_do_where_main_returns_them() -> std::io::Result<()> {
+fn g09_errors_advise_where_main_returns_them() -> std::io::Result<()> {
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     let error = brigade::io::TcpListener::new(listener).unwrap_err();
     assert!(format!("{error:?}").contains("inside `Handle::enter`"), "{error:?}");

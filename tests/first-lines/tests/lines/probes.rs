@@ -8,7 +8,7 @@ use brigade::{Pool, Shutdown, time};
 /// Typed: a pool that is dropped while a future sleeps, `shutdown_timeout(Shutdown::Drain, ..)`, `pool.execute_after(..)`.
 /// What has not begun to run at the end is finished if that is asked for.
 #[test]
-fn f01_a_future_that_sleeps_is_dropped_or_finished() -> std::io::Result<()> {
+fn f01_a_sleeping_future_is_dropped_or_finished() -> std::io::Result<()> {
     let pool = Pool::new(2);
     let sleeps = pool.spawn(time::sleep(Duration::from_secs(3600)));
     drop(pool);
@@ -31,7 +31,7 @@ fn f01_a_future_that_sleeps_is_dropped_or_finished() -> std::io::Result<()> {
 /// Typed with tokio's rule in mind: what `block_on` runs spawns to the pool whose method it is. The free function has none on
 /// this thread, and a worker's pool on a worker.
 #[test]
-fn f02_the_pool_of_block_on_is_the_one_that_is_named() {
+fn f02_block_ons_pool_is_the_named_one() {
     let pool = Pool::builder().threads(1).name(|_| "mine".into()).build().unwrap();
     let name = || std::thread::current().name().map(String::from);
     let mine = Some("mine".to_owned());
@@ -46,7 +46,7 @@ fn f02_the_pool_of_block_on_is_the_one_that_is_named() {
 
 /// Typed: `m.workers()`. It is a field.
 #[test]
-fn f03_a_panic_is_counted_and_the_thread_goes_on() {
+fn f03_a_panic_is_counted_and_contained() {
     let pool = Pool::new(1);
     let h = pool.submit(|| -> i32 { panic!("lost") });
     drop(h);

@@ -4,7 +4,7 @@ use brigade::Shutdown;
 
 /// Typed: `use brigade::ThreadPool`, `ThreadPool::new(4)`, `pool.join()`.
 #[test]
-fn a01_a_thread_pool_is_a_pool_and_its_join_is_wait_idle() {
+fn a01_a_thread_pool_joins_by_wait_idle() {
     use brigade::Pool;
     let pool = Pool::new(4);
     pool.execute(|| println!("hi"));
@@ -39,7 +39,7 @@ fn borrows(pool: &brigade::Pool) -> anyhow::Result<Vec<u32>> {
 }
 
 #[test]
-fn what_borrows_works_with_boxed_errors() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+fn borrowing_works_with_boxed_errors() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let pool = brigade::Pool::new(2);
     assert_eq!(borrows(&pool)?, [0, 4, 0, 6]);
     let numbers = [1, 2, 3];
@@ -85,7 +85,7 @@ fn a07_a_builder_is_pool_builder() {
 
 /// Typed: `.num_threads(2).thread_name("w".into())`.
 #[test]
-fn a08_the_number_of_threads_is_threads_and_their_name_is_name() {
+fn a08_thread_counts_and_names_are_settings() {
     let pool = brigade::Pool::builder().threads(2).name("w").build().unwrap();
     pool.execute(|| ());
     let name = pool.submit(|| std::thread::current().name().map(String::from)).join().unwrap();

@@ -99,7 +99,7 @@ fn b10_anyhow_join() -> anyhow::Result<()> {
 
 /// Typed: `brigade::execute(..)?`. `execute` panics if the pool accepts nothing; what returns that is `try_execute`.
 #[test]
-fn b11_a_rejected_job_is_an_error_for_anyhow() -> anyhow::Result<()> {
+fn b11_a_rejected_job_fits_anyhow() -> anyhow::Result<()> {
     let (s, r) = mpsc::channel::<i32>();
     brigade::try_execute(move || {
         r.recv().ok();
@@ -110,7 +110,7 @@ fn b11_a_rejected_job_is_an_error_for_anyhow() -> anyhow::Result<()> {
 
 /// Typed: `brigade::spawn(work())?`.
 #[test]
-fn b12_a_rejected_future_is_an_error_for_anyhow() -> anyhow::Result<()> {
+fn b12_a_rejected_future_fits_anyhow() -> anyhow::Result<()> {
     async fn work() -> i32 {
         let c = std::cell::Cell::new(1);
         brigade::yield_now().await;

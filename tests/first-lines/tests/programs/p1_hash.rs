@@ -78,7 +78,7 @@ fn run(dir: &Path, threads: usize) -> anyhow::Result<(usize, u64, u64)> {
 }
 
 #[test]
-fn any_number_of_threads_finds_the_same_hash() -> anyhow::Result<()> {
+fn any_thread_count_finds_the_same_hash() -> anyhow::Result<()> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (files, bytes, hash) = run(dir, 1)?;
     assert!(files > 10 && bytes > 10_000);

@@ -22,7 +22,7 @@ fn quicksort<T: Ord + Send>(v: &mut [T]) {
 }
 
 #[test]
-fn jobs_that_wait_for_jobs_do_not_use_up_two_threads() -> std::io::Result<()> {
+fn jobs_awaiting_jobs_do_not_exhaust_two_threads() -> std::io::Result<()> {
     let pool = Pool::new(2);
     assert_eq!(pool.install(|| fib(22))?, 17_711);
     let mut v: Vec<u32> = (0..50_000_u32).map(|n| n.wrapping_mul(2_654_435_761)).collect();

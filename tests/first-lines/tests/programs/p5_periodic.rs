@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use brigade::{JoinError, Missed, Pool, Shutdown, time};
 
 #[test]
-fn a_computation_and_a_sleep_are_cancelled_and_ticks_come() -> anyhow::Result<()> {
+fn computation_and_sleep_are_cancelled_and_ticks_come() -> anyhow::Result<()> {
     let pool = Pool::new(2);
     let (tick, ticks) = mpsc::channel();
     let period = Duration::from_millis(2);

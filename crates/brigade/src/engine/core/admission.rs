@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_whose_timer_has_been_cancelled_is_not_counted_as_evicted() {
+    fn a_cancelled_timer_is_no_eviction() {
         let core = core_without_threads();
         core.drop_for_room(Job::new(OfCancelledTimer));
         core.drop_for_room(Job::new(|| ()));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_is_just_being_closed_does_not_say_that_it_has_no_thread() {
+    fn a_closing_pool_does_not_say_no_thread() {
         let core = core_without_threads();
         assert_eq!(core.work.refusal(), Reason::NoThread);
         // The first step of `close`, after which jobs are refused.

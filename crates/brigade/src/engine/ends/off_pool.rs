@@ -193,7 +193,7 @@ mod tests {
 
     /// Caught: the end of a later piece counted as the end of a piece that went on.
     #[test]
-    fn short_work_does_not_hide_work_that_goes_on() {
+    fn short_work_does_not_hide_lasting_work() {
         let off_pool = OffPool::default();
         off_pool.begin();
         let short = || {

@@ -102,7 +102,7 @@ fn one_sees_the_other(make: fn() -> Pool, one: fn(&Pool) -> bool, other: fn(&Poo
 
 /// Caught: no fence in `after_publishing`; none in `announce`.
 #[test]
-fn a_submitter_and_a_parking_worker_never_miss_each_other() {
+fn a_submitter_never_misses_a_parking_worker() {
     let parks = |pool: &Pool| {
         let _ = pool.idle.announce(Parking { index: 0, ..Parking::default() });
         pool.has_work()
@@ -114,7 +114,7 @@ fn a_submitter_and_a_parking_worker_never_miss_each_other() {
 ///
 /// Caught: a worker picked before its wait has ended.
 #[test]
-fn a_worker_that_parks_inside_a_job_and_the_end_of_its_wait_never_miss_each_other() {
+fn an_ending_wait_never_misses_its_parking_worker() {
     let ends = |pool: &Pool| {
         pool.queue.store(1, Ordering::Relaxed);
         pool.idle.change(|roster| roster.pick_this(0))
@@ -130,7 +130,7 @@ fn a_worker_that_parks_inside_a_job_and_the_end_of_its_wait_never_miss_each_othe
 ///
 /// Caught: no fence in `stop_search`; `stop_search` that never asks for a look.
 #[test]
-fn the_last_searcher_that_finds_work_sees_what_was_submitted() {
+fn the_last_searcher_sees_the_submission() {
     let searching = || {
         let pool = Pool::with_a_sleeper();
         pool.idle.start_search();
@@ -142,7 +142,7 @@ fn the_last_searcher_that_finds_work_sees_what_was_submitted() {
 
 /// Caught: no fence before the look.
 #[test]
-fn a_lone_child_and_a_monitor_that_stops_never_miss_each_other() {
+fn a_stopping_monitor_never_misses_a_lone_child() {
     let stops = |pool: &Pool| {
         pool.idle.set_watch(Watch::Widely);
         // As in `monitor::look`.
@@ -156,7 +156,7 @@ fn a_lone_child_and_a_monitor_that_stops_never_miss_each_other() {
 ///
 /// Caught: no fence in `hold_driver`.
 #[test]
-fn a_timer_that_is_set_and_a_worker_that_takes_the_driver_never_miss_each_other() {
+fn a_worker_taking_the_driver_never_misses_a_timer() {
     let takes = |pool: &Pool| {
         assert!(pool.idle.change(|roster| roster.hold_driver(0)));
         pool.has_work()
@@ -166,7 +166,7 @@ fn a_timer_that_is_set_and_a_worker_that_takes_the_driver_never_miss_each_other(
 
 /// Caught: no fence in `retire`.
 #[test]
-fn a_timer_that_is_set_and_a_driver_holder_that_leaves_never_miss_each_other() {
+fn a_leaving_driver_holder_never_misses_a_timer() {
     let elastic = || {
         let pool = Pool::of_size(1, 2, 0);
         for index in 0..2 {
@@ -195,7 +195,7 @@ fn a_timer_that_is_set_and_a_driver_holder_that_leaves_never_miss_each_other() {
 
 /// Caught: no fence in `fail`.
 #[test]
-fn a_submitter_and_a_start_that_fails_never_miss_each_other() {
+fn a_submitter_never_misses_a_failing_start() {
     let starting = || {
         let pool = Pool::of_size(1, 1, 0);
         assert_eq!(pool.idle.change(Roster::pick_core), Some(0));
@@ -210,7 +210,7 @@ fn a_submitter_and_a_start_that_fails_never_miss_each_other() {
 
 /// Caught: no fence in `block`.
 #[test]
-fn a_submitter_and_a_worker_that_blocks_never_miss_each_other() {
+fn a_submitter_never_misses_a_blocking_worker() {
     let replaceable = || {
         let pool = Pool::of_size(1, 1, 1);
         assert_eq!(pool.idle.change(Roster::pick_core), Some(0));
@@ -262,7 +262,7 @@ fn a_fork_beside_the_last_searcher(
 
 /// Caught: no fence if two workers run.
 #[test]
-fn the_last_searcher_sees_the_fork_of_a_worker_that_begins_to_run() {
+fn the_last_searcher_sees_a_starting_workers_fork() {
     a_fork_beside_the_last_searcher(2, |state, worker| {
         state.fetch_sub(PARKED, Ordering::Relaxed);
         turn();
@@ -274,7 +274,7 @@ fn the_last_searcher_sees_the_fork_of_a_worker_that_begins_to_run() {
 
 /// Caught: no fence if no other worker runs.
 #[test]
-fn the_last_searcher_sees_the_fork_of_a_worker_that_has_ceased_to_run() {
+fn the_last_searcher_sees_a_stopping_workers_fork() {
     a_fork_beside_the_last_searcher(1, |state, worker| {
         worker.push(());
         turn();
@@ -288,7 +288,7 @@ fn the_last_searcher_sees_the_fork_of_a_worker_that_has_ceased_to_run() {
 
 /// Caught: `finishes` without its fence; `close` by a Relaxed change of the state. No x86 shows either.
 #[test]
-fn a_thread_that_sees_the_pool_closed_sees_that_it_finishes() {
+fn a_thread_seeing_the_close_sees_the_finish() {
     check(3, || {
         let shared = Arc::new((Pool::running(1).idle, OwnedTasks::new()));
         let closer = thread::spawn({

@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_comes_after_the_configured_number_of_short_jobs_or_the_target_time() {
+    fn a_look_comes_after_the_set_number_or_time() {
         let micros = |micros| Duration::from_micros(micros);
         assert_eq!(jobs_in_time(61, micros(1220)), 5);
         assert_eq!(jobs_in_time(1, micros(100)), 1);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_doubles_while_there_is_more_and_begins_anew_when_there_is_not() {
+    fn the_share_doubles_while_there_is_more() {
         let pace = Pace::new(61);
         pace.interval.set(61);
         assert_eq!(shares(&pace), [1, 2, 3, 3, 3, 3, 3, 3], "of short jobs");
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_of_short_jobs_looks_after_as_many_as_configured_and_no_sooner_after_a_sleep() {
+    fn short_jobs_leave_the_look_as_configured() {
         let pace = Pace::new(61);
         assert_eq!(looks(&pace, 1..250, |_| 0), [61, 122, 183, 244]);
         assert_eq!(pace.interval.get(), 61, "and reads the clock no more often");
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_of_long_jobs_looks_before_each_as_soon_as_it_knows() {
+    fn long_jobs_bring_a_look_before_each() {
         let pace = Pace::new(61);
         assert!(looks(&pace, 1..100, |_| 200).into_iter().eq(16..100));
         let pace = Pace::new(61);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_look_after_the_target_time_is_told_from_the_others() {
+    fn the_first_look_after_the_target_time_is_told() {
         let pace = Pace::new(1);
         let begun = time::now();
         pace.told.set(Some(begun));
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_that_are_run_in_a_look_count_although_it_is_due_before_their_last() {
+    fn jobs_run_in_a_look_count() {
         let pace = Pace::new(61);
         (0..30).for_each(|_| pace.count());
         assert!(pace.is_due_next());
@@ -282,14 +282,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tiny_job_between_long_ones_delays_the_next_look_by_one() {
+    fn a_tiny_job_delays_the_next_look_by_one() {
         let pace = Pace::new(61);
         let found = looks(&pace, 1..40, |job| if job == 30 { 0 } else { 200 });
         assert!(found.into_iter().eq((16..30).chain(32..40)));
     }
 
     #[test]
-    fn an_interruption_comes_before_the_next_job_and_delays_no_look() {
+    fn an_interruption_comes_first_and_delays_no_look() {
         let pace = Pace::new(8);
         (0..3).for_each(|_| assert!(!pace.is_due()));
         let turn = pace.turn();

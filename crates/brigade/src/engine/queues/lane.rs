@@ -202,7 +202,7 @@ mod tests {
     /// A worker that returned without the job would look again and again: it may not park while the state
     /// shows a high job.
     #[test]
-    fn a_high_job_that_is_being_queued_is_waited_for() {
+    fn a_high_job_being_queued_is_waited_for() {
         for round in 0..200 {
             let (lane, begins) = (Lane::default(), Barrier::new(2));
             let idle = Idle::new(&Config::default(), 1);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_drops_completed_entries_and_keeps_the_order_of_the_others() {
+    fn a_sweep_keeps_the_order_of_live_entries() {
         let (lane, idle) = (Lane::default(), Idle::new(&Config::default(), 1));
         let order = std::sync::Arc::<Mutex<Vec<usize>>>::default();
         let jobs = (0..100).map(|number| {

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_lane_accepts_only_what_the_pool_has_accepted() {
+    fn a_closed_lane_accepts_only_accepted_jobs() {
         let (lanes, idle) = lanes();
         lanes.close();
         for class in [Priority::Low, Priority::High] {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_has_no_length_once_the_state_says_that_it_is_empty() {
+    fn an_empty_lane_has_no_length() {
         let (lanes, idle) = lanes();
         assert!(lanes.push(Priority::High, Job::new(|| ()), Accepts::Always, &idle).is_ok());
         assert!(lanes.pop_high(&idle).is_some() && !idle.snapshot().is_prioritized());
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_oldest_low_job_is_asked_for_its_age() {
+    fn only_the_oldest_low_job_is_asked_its_age() {
         let (lanes, idle) = lanes();
         assert!(lanes.push(Priority::Low, Job::new(|| ()), Accepts::Always, &idle).is_ok());
         let now = Instant::now();
@@ -169,7 +169,7 @@ mod loom_tests {
     ///
     /// Caught: the bit changed after the release of the lane's lock, by a push and by a pop.
     #[test]
-    fn the_state_says_whether_high_jobs_are_queued() {
+    fn the_state_says_if_high_jobs_are_queued() {
         check(3, || {
             let shared = Arc::new((Lanes::default(), Idle::new(&Config::default(), 1)));
             let pushes = [(); 2].map(|()| {

@@ -96,7 +96,7 @@ mod tests {
 
     /// A thief may see a newer depth and a newer address beside older entries.
     #[test]
-    fn an_origin_that_has_ended_has_no_forks_whatever_depth_a_thief_sees() {
+    fn an_ended_origin_has_no_forks_for_any_thief() {
         let (origins, region) = (Origins::default(), Region::at(8));
         let sees = |position| {
             let depth = origins.depth.swap(DEPTH, Ordering::Relaxed);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_is_lowered_by_the_items_removed_below_it() {
+    fn removed_items_below_lower_an_origin() {
         let (origins, region) = (Origins::default(), Region::at(8));
         origins.begin(Region::at(16), 2);
         origins.begin(region, 5);

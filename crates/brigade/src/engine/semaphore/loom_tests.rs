@@ -30,7 +30,7 @@ fn acquire(semaphore: &Arc<Semaphore>, is_over: impl Fn() -> bool) -> Option<Per
 
 /// Caught: a leaving waiter that wakes no other; registering after the attempt instead of before it.
 #[test]
-fn a_waiter_that_leaves_takes_nothing_from_the_others() {
+fn a_leaving_waiter_takes_nothing() {
     check(3, || {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire();
@@ -53,7 +53,7 @@ fn a_waiter_that_leaves_takes_nothing_from_the_others() {
 
 /// Caught: an end without the waiters' lock.
 #[test]
-fn a_waiter_learns_that_it_is_over() {
+fn a_waiter_learns_of_the_end() {
     check(3, || {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire();

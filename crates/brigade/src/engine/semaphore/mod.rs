@@ -244,7 +244,7 @@ mod tests {
     use crate::engine::sleep::events::blocked::BlockedThread;
 
     #[test]
-    fn there_are_as_many_permits_as_said_and_each_is_given_back() {
+    fn there_are_as_many_permits_as_said() {
         let semaphore = Semaphore::new(3);
         for _ in 0..3 {
             let permits: Vec<_> = (0..3).map_while(|_| semaphore.try_acquire()).collect();
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permit_that_is_left_is_given_back_once() {
+    fn a_left_permit_is_given_back_once() {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire().expect("there is one");
         semaphore.give_back();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permit_that_takes_the_place_of_another_is_not_given_to_a_waiter() {
+    fn a_permit_in_excess_is_not_handed_on() {
         let semaphore = Semaphore::new(1);
         let first = semaphore.try_acquire();
         let (waits, mut waiter) =
@@ -299,7 +299,7 @@ mod tests {
 
     /// Caught: the permit went to a wait under jobs that waited for a permit, too.
     #[test]
-    fn the_next_waiter_is_woken_besides_a_thread_that_runs_jobs_above_its_wait() {
+    fn a_wait_under_jobs_leaves_the_wake_to_the_next() {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire();
         let threads = [(); 3].map(|()| Arc::new(BlockedThread::default()));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiter_that_was_woken_and_leaves_wakes_the_next() {
+    fn a_leaving_woken_waiter_wakes_the_next() {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire();
         let (first, second) =
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn waiters_leave_in_any_order_without_a_search_through_all() {
+    fn waiters_leave_in_any_order_without_a_search() {
         let _dog = brigade_testkit::Watchdog::start(30);
         let semaphore = Semaphore::new(0);
         let mut waiters: Vec<_> = (0..100_000).map(|_| Waiter::new(semaphore.clone())).collect();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiter_that_was_woken_for_nothing_is_first_again() {
+    fn a_waiter_woken_in_vain_is_first_again() {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire();
         let (first, second) =

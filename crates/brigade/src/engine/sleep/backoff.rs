@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_blocks_after_some_looks_or_when_it_does_not_yield() {
+    fn a_thread_blocks_after_some_looks() {
         let looks = |yields: bool| {
             let mut backoff = Backoff::default();
             (0..).take_while(|_| backoff.snooze_by(|| yields)).count()
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_yield_is_the_last_one_for_fifty_times_as_long() {
+    fn a_slow_yield_stops_yields_for_fifty_times_as_long() {
         let clock = Cell::new(Instant::now());
         let yields = |micros: u64| {
             let has_yielded = Cell::new(false);

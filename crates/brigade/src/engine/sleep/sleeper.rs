@@ -164,7 +164,7 @@ mod loom_tests {
     ///
     /// Caught: no fence in `unpark`; none in `sleep_elsewhere`.
     #[test]
-    fn a_token_wakes_a_thread_wherever_it_sleeps() {
+    fn a_token_wakes_any_sleeping_thread() {
         check(3, || {
             let (spot, driver) = (Arc::new(ParkSpot::new()), Arc::new(Parker::new()));
             let thread = {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_was_woken_is_moved_until_it_runs() {
+    fn a_woken_thread_is_moved_until_it_runs() {
         let all = allowed();
         let ran = before_it_runs(|sleeper, thread| {
             sleeper.keep_off_this_cpu();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn cpus_that_another_thread_sets_in_the_meantime_are_kept() {
+    fn cpus_set_by_another_thread_are_kept() {
         let all = allowed();
         let only = all.none().with(all.cpus().next().unwrap());
         let ran = before_it_runs(|sleeper, thread| {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_was_moved_runs_on_cpus_that_its_process_gets_later() {
+    fn a_moved_thread_runs_on_later_cpus_of_its_process() {
         let cpus: Vec<_> = allowed().cpus().collect();
         let set = match OwnSet::enter(cpus[0]) {
             Ok(set) if cpus.len() > 1 => set,

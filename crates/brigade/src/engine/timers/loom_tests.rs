@@ -84,7 +84,7 @@ impl Sleeper {
 
 /// Caught: a `lock_all` that holds a single lock at a time.
 #[test]
-fn a_timer_set_beside_the_cancel_of_an_earlier_one_in_another_part_is_not_slept_past() {
+fn a_timer_set_beside_a_cancel_is_not_slept_past() {
     check(2, || {
         let sleeper = Sleeper::new();
         let first = sleeper.set(0, 5);
@@ -94,7 +94,7 @@ fn a_timer_set_beside_the_cancel_of_an_earlier_one_in_another_part_is_not_slept_
 
 /// Caught: a store in place of `fetch_min`.
 #[test]
-fn of_two_timers_set_at_once_in_two_parts_none_is_slept_past() {
+fn of_two_timers_at_once_none_is_slept_past() {
     check(2, || {
         Sleeper::new().beside(|timers| _ = timers.set(0, 7), |timers| _ = timers.set(1, 8))
     });
@@ -102,7 +102,7 @@ fn of_two_timers_set_at_once_in_two_parts_none_is_slept_past() {
 
 /// Caught: `remove` without `lock_all`, or with a `lock_all` that holds a single lock at a time.
 #[test]
-fn the_last_timers_of_two_parts_cancelled_at_once_leave_nothing_to_wait_for() {
+fn two_last_timers_cancelled_at_once_leave_none() {
     check(2, || {
         let sleeper = Sleeper::new();
         let [one, other] = [sleeper.set(0, 5), sleeper.set(1, 6)];
@@ -115,7 +115,7 @@ fn the_last_timers_of_two_parts_cancelled_at_once_leave_nothing_to_wait_for() {
 ///
 /// Caught: a `note_next` that lowers `next`.
 #[test]
-fn a_timer_set_after_a_look_that_found_nothing_is_not_slept_past() {
+fn a_timer_after_a_vain_look_is_not_slept_past() {
     check(2, || {
         let sleeper = Sleeper::new();
         sleeper.set(0, 70);

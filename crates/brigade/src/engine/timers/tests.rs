@@ -66,7 +66,7 @@ fn run(due: Arc<dyn Due>) -> Entry {
 }
 
 #[test]
-fn the_earliest_is_known_whatever_is_set_and_removed() {
+fn the_earliest_timer_is_always_known() {
     for timers in each() {
         let at = |millis| timers.start() + Duration::from_millis(millis);
         let set = |millis| timers.set(worker(), at(millis), waker()).map_err(drop).unwrap();
@@ -90,7 +90,7 @@ fn the_earliest_is_known_whatever_is_set_and_removed() {
 }
 
 #[test]
-fn a_thread_sleeps_until_several_timers_are_due_only_where_they_are_dense() {
+fn a_thread_sleeps_for_several_timers_only_if_dense() {
     let micros = Duration::from_micros;
     let wakes_at = |parts, offsets: &[u64]| {
         let timers = timers(parts);
@@ -121,7 +121,7 @@ fn a_thread_sleeps_until_several_timers_are_due_only_where_they_are_dense() {
 }
 
 #[test]
-fn times_before_the_start_and_centuries_after_it_are_times() {
+fn past_and_far_times_are_times() {
     for timers in each() {
         let century = Duration::from_secs(100 * 365 * 24 * 3600);
         let far = (0..7).fold(timers.start(), |at, _| at + century);
@@ -136,7 +136,7 @@ fn times_before_the_start_and_centuries_after_it_are_times() {
 }
 
 #[test]
-fn of_those_with_one_deadline_the_first_that_was_set_fires_first() {
+fn timers_of_one_deadline_fire_in_order() {
     let (timers, order) = (timers(8), Arc::new(Mutex::new(Vec::new())));
     struct Numbered(usize, Arc<Mutex<Vec<usize>>>);
     impl Due for Numbered {
@@ -155,7 +155,7 @@ fn of_those_with_one_deadline_the_first_that_was_set_fires_first() {
 }
 
 #[test]
-fn a_closed_pool_keeps_time_for_futures_and_one_that_has_ended_for_nobody() {
+fn a_closed_pool_keeps_time_until_it_has_ended() {
     for timers in each() {
         let closure = Arc::new(Closure::default());
         let at = timers.start();
@@ -177,7 +177,7 @@ fn a_closed_pool_keeps_time_for_futures_and_one_that_has_ended_for_nobody() {
 }
 
 #[test]
-fn a_closure_that_has_fired_is_not_abandoned() {
+fn a_fired_closure_is_not_abandoned() {
     for timers in each() {
         let closure = Arc::new(Closure::default());
         assert!(timers.set(worker(), timers.start(), run(closure.clone())).is_ok());
@@ -190,7 +190,7 @@ fn a_closure_that_has_fired_is_not_abandoned() {
 }
 
 #[test]
-fn a_timer_takes_another_waker_as_long_as_it_is_there() {
+fn a_present_timer_takes_another_waker() {
     for timers in each() {
         let (key, _) = timers.set(worker(), timers.start(), waker()).map_err(drop).unwrap();
         assert!(timers.wake_by(key, Waker::noop()));
@@ -210,7 +210,7 @@ fn a_timer_takes_another_waker_as_long_as_it_is_there() {
 }
 
 #[test]
-fn what_several_workers_have_set_is_taken_in_the_order_of_the_deadlines() {
+fn timers_of_several_workers_fire_in_order() {
     let (timers, order) = (timers(4), Arc::new(Mutex::new(Vec::new())));
     struct Noted(u64, Arc<Mutex<Vec<u64>>>);
     impl std::task::Wake for Noted {
@@ -231,7 +231,7 @@ fn what_several_workers_have_set_is_taken_in_the_order_of_the_deadlines() {
 }
 
 #[test]
-fn there_is_nothing_to_wait_for_once_the_last_timer_is_cancelled() {
+fn nothing_is_due_after_the_last_cancel() {
     for timers in each() {
         let at = |millis| timers.start() + Duration::from_millis(millis);
         let set = |millis| timers.set(worker(), at(millis), waker()).map_err(drop).unwrap();
@@ -246,7 +246,7 @@ fn there_is_nothing_to_wait_for_once_the_last_timer_is_cancelled() {
 }
 
 #[test]
-fn a_thread_that_goes_to_sleep_does_not_wake_for_a_cancelled_timer() {
+fn a_cancelled_timer_wakes_no_new_sleeper() {
     for timers in each() {
         let at = |millis| timers.start() + Duration::from_millis(millis);
         let set = |millis| timers.set(worker(), at(millis), waker()).map_err(drop).unwrap();
@@ -260,7 +260,7 @@ fn a_thread_that_goes_to_sleep_does_not_wake_for_a_cancelled_timer() {
 }
 
 #[test]
-fn what_threads_set_cancel_and_take_at_once_is_each_time_there_once() {
+fn concurrent_timers_are_each_there_once() {
     let timers = timers(3);
     let (cancelled, fired) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let rounds = 2_000;

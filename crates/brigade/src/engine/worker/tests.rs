@@ -34,7 +34,7 @@ fn watched_alone(change: impl FnOnce(&mut Config)) -> Worker {
 }
 
 #[test]
-fn what_the_monitor_can_wake_no_worker_for_starts_one() {
+fn the_monitor_starts_a_worker_if_none_can_wake() {
     let alone = watched_alone(|config| config.growth = Growth::OnSubmit);
     assert!(alone.processor.submit(Job::new(|| ())).is_ok());
     assert_eq!(alone.processor.core.work.idle.snapshot().live(), 2, "for a lone child");
@@ -70,7 +70,7 @@ fn parked_after_a_find(jobs: usize, cpus: usize) -> usize {
 }
 
 #[test]
-fn a_searcher_that_finds_several_jobs_wakes_workers_if_cpus_are_free() {
+fn a_searcher_wakes_workers_for_free_cpus() {
     assert_eq!(parked_after_a_find(1, 8), 2, "the other searcher takes it");
     assert_eq!(parked_after_a_find(2, 8), 0);
     assert_eq!(parked_after_a_find(9, 8), 0);
@@ -89,7 +89,7 @@ fn woken_by_jobs_from_outside(jobs: usize, cpus: usize) -> usize {
 }
 
 #[test]
-fn a_submitter_wakes_another_worker_for_each_64_jobs_if_cpus_are_free() {
+fn a_submitter_wakes_a_worker_for_each_64_jobs() {
     let woken = [1, 64, 65, 128, 129].map(|jobs| woken_by_jobs_from_outside(jobs, 8));
     assert_eq!(woken, [1, 1, 2, 2, 3]);
     assert_eq!([1, 2].map(|cpus| woken_by_jobs_from_outside(129, cpus)), [1, 2]);
@@ -121,7 +121,7 @@ fn worker(core: &Arc<Core>) -> Worker {
 
 /// In between, a submitter would start another worker for the job that this one is about to find.
 #[test]
-fn a_new_worker_counts_as_about_to_look_until_it_counts_as_a_searcher() {
+fn a_new_worker_is_about_to_look_until_it_searches() {
     let (core, turn) = (pool(|_| ()), Barrier::new(2));
     thread::scope(|scope| {
         let finds = scope.spawn(|| {
@@ -189,7 +189,7 @@ impl Crew {
 }
 
 #[test]
-fn the_monitor_passes_the_heavy_fence_that_a_worker_did_not_when_it_parked() {
+fn the_monitor_passes_the_fence_of_a_parked_worker() {
     let crew = Crew::new().watched();
     crew.core().work.idle.start_search();
     crew.core().work.queues.late.expect();
@@ -208,7 +208,7 @@ fn the_monitor_passes_the_heavy_fence_that_a_worker_did_not_when_it_parked() {
 }
 
 #[test]
-fn a_worker_that_retires_passes_the_heavy_fence() {
+fn a_retiring_worker_passes_the_heavy_fence() {
     let crew = Crew::new().with_a_sleeper();
     crew.core().resize((0..=3).into());
     crew.park(1);
@@ -216,7 +216,7 @@ fn a_worker_that_retires_passes_the_heavy_fence() {
 }
 
 #[test]
-fn the_last_searcher_that_finds_a_job_passes_the_heavy_fence() {
+fn the_last_successful_searcher_passes_the_heavy_fence() {
     let crew = Crew::new().with_a_sleeper();
     crew.core().work.idle.start_search();
     assert!(crew.sees_late_fork(|searcher| {
@@ -226,7 +226,7 @@ fn the_last_searcher_that_finds_a_job_passes_the_heavy_fence() {
 }
 
 #[test]
-fn the_last_searcher_whose_wait_is_over_passes_the_heavy_fence() {
+fn the_last_searcher_after_a_wait_passes_the_heavy_fence() {
     let crew = Crew::new().with_a_sleeper();
     crew.core().work.idle.start_search();
     assert!(crew.sees_late_fork(|searcher| {
@@ -236,7 +236,7 @@ fn the_last_searcher_whose_wait_is_over_passes_the_heavy_fence() {
 }
 
 #[test]
-fn the_last_searcher_passes_the_heavy_fence_if_none_is_parked_and_one_may_be_started() {
+fn the_last_searcher_of_a_startable_pool_passes_the_heavy_fence() {
     let crew = Crew::new();
     assert!(crew.core().work.idle.change(|roster| roster.block(1, Block::default())));
     crew.core().work.idle.start_search();
@@ -247,7 +247,7 @@ fn the_last_searcher_passes_the_heavy_fence_if_none_is_parked_and_one_may_be_sta
 }
 
 #[test]
-fn a_block_and_a_resize_after_which_a_worker_may_be_started_pass_the_heavy_fence() {
+fn a_block_and_a_growing_resize_pass_the_heavy_fence() {
     let crew = Crew::new();
     assert!(crew.sees_late_fork(|worker| {
         let _blocked = worker.block();
@@ -296,7 +296,7 @@ fn while_a_waker_runs(parks: bool, due: Vec<Entry>, call: fn(&Worker)) -> (usize
 /// Caught: the worker counted as a searcher until all wakers had returned, so the job woke no worker; or the job of a
 /// waker called by a running worker counted as that worker's next job.
 #[test]
-fn a_job_submitted_while_a_worker_calls_a_waker_wakes_another_worker() {
+fn a_job_during_a_waker_call_wakes_another_worker() {
     let outside: fn(&Worker) = |on| assert!(on.processor.core.inject(Job::new(|| ())).is_ok());
     let inside: fn(&Worker) = |on| assert!(on.processor.submit(Job::new(|| ())).is_ok());
     for (parks, call) in [(true, outside), (true, inside), (false, outside), (false, inside)] {
@@ -320,7 +320,7 @@ impl Due for Closure {
 
 /// Caught: the job waited for the end of the waker.
 #[test]
-fn a_job_due_before_a_waker_is_called_wakes_another_worker() {
+fn a_job_due_before_a_waker_wakes_another_worker() {
     for parks in [true, false] {
         let due = Entry::Run { due: Arc::new(Closure), class: Priority::Normal, repeats: false };
         assert_eq!(while_a_waker_runs(parks, vec![due], |_| ()), (1, 0), "parks: {parks}");
@@ -329,7 +329,7 @@ fn a_job_due_before_a_waker_is_called_wakes_another_worker() {
 
 /// It withdraws before it queues the job, and so is the searcher that takes it.
 #[test]
-fn a_sleeper_with_a_due_job_wakes_no_other_worker() {
+fn a_sleepers_due_job_wakes_no_other_worker() {
     let crew = Crew::new();
     let due = Entry::Run { due: Arc::new(Closure), class: Priority::Normal, repeats: false };
     assert!(crew.core().set_timer(Instant::now(), due).is_ok());
@@ -344,7 +344,7 @@ fn a_sleeper_with_a_due_job_wakes_no_other_worker() {
 ///
 /// Caught: a resize that passed the fence only if the pool had forked. The job waited for the end of the running job.
 #[test]
-fn a_resize_of_a_pool_with_one_worker_passes_the_heavy_fence() {
+fn a_one_worker_resize_passes_the_heavy_fence() {
     let core = pool(|config| config.size = Size { core: 1, max: 1, spare: 0 });
     let _alone = worker(&core);
     core.work.queues.late.expect();
@@ -354,7 +354,7 @@ fn a_resize_of_a_pool_with_one_worker_passes_the_heavy_fence() {
 
 /// Caught: a broadcast refused although a thread could have been started.
 #[test]
-fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
+fn a_broadcast_replaces_a_worker_leaving_during_it() {
     let core = pool(|config| config.size = Size { core: 1, max: 1, spare: 0 });
     let last = worker(&core);
     let leaves = Cell::new(true);
@@ -373,7 +373,7 @@ fn a_broadcast_starts_a_worker_if_the_last_one_leaves_in_the_middle_of_it() {
 
 /// A share that was accepted after the close would be in no final report.
 #[test]
-fn a_broadcast_is_refused_if_the_pool_closes_in_the_middle_of_it() {
+fn a_broadcast_is_refused_if_the_pool_closes_during_it() {
     let core = pool(|config| config.size = Size { core: 1, max: 1, spare: 0 });
     let _live = worker(&core);
     let make = || {
@@ -385,7 +385,7 @@ fn a_broadcast_is_refused_if_the_pool_closes_in_the_middle_of_it() {
 
 /// Caught: a broadcast that looked for a worker in an endless loop.
 #[test]
-fn a_broadcast_to_a_pool_that_can_start_no_thread_is_refused() {
+fn a_broadcast_without_any_thread_is_refused() {
     let _dog = Watchdog::start(60);
     let core = pool(|config| {
         config.hooks.spawner =

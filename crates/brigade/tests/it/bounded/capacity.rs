@@ -12,7 +12,7 @@ use brigade_testkit::{Bomb, Drops, Gate, Halt, test};
 
 /// More than a worker's own queue holds, so that they are queued in several places.
 #[test(for_both_queueings)]
-fn jobs_of_the_pools_own_jobs_count_wherever_they_are_queued(builder: Builder) {
+fn queued_jobs_of_workers_count_anywhere(builder: Builder) {
     const CAPACITY: usize = 700;
     let pool = builder.threads(1).capacity(CAPACITY).when_full(WhenFull::Reject).build().unwrap();
     let halt = Halt::default();
@@ -34,7 +34,7 @@ fn jobs_of_the_pools_own_jobs_count_wherever_they_are_queued(builder: Builder) {
 /// Each has as many jobs as there is room for, or a quarter of them: no submission is rejected because of another one that does not get the
 /// room.
 #[test(jobs in [25, 100], for_both_queueings)]
-fn four_threads_that_submit_at_once_fill_it_exactly(builder: Builder, jobs: usize) {
+fn four_submitters_fill_it_exactly(builder: Builder, jobs: usize) {
     let pool = builder.threads(1).capacity(100).when_full(WhenFull::Reject).build().unwrap();
     for _ in 0..200 {
         let (gate, start) = (Gate::closed(), Barrier::new(4));
@@ -63,7 +63,7 @@ fn a_job_releases_its_permit_before_it_runs(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn a_job_run_by_its_join_has_released_its_permit(builder: Builder) {
+fn a_job_run_by_join_releases_its_permit(builder: Builder) {
     let pool = builder.threads(1).capacity(1).when_full(WhenFull::Reject).build().unwrap();
     let parent = pool.submit(|| {
         let here = Handle::current().unwrap();
@@ -75,7 +75,7 @@ fn a_job_run_by_its_join_has_released_its_permit(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn a_job_that_panics_and_one_whose_captures_do_release_their_permits(builder: Builder) {
+fn panics_of_jobs_and_captures_release_permits(builder: Builder) {
     let (pool, gate) = busy(builder, 3, WhenFull::Reject);
     pool.execute(|| panic!("expected: body"));
     let bomb = Bomb;
@@ -92,7 +92,7 @@ fn a_job_that_panics_and_one_whose_captures_do_release_their_permits(builder: Bu
 }
 
 #[test]
-fn a_pool_without_room_for_a_job_is_refused_and_one_with_room_for_all_is_not() {
+fn build_refuses_only_a_pool_without_any_room() {
     let refused = Pool::builder().threads(1).capacity(0).build().unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput);
     let pool = Pool::builder()
@@ -121,7 +121,7 @@ fn a_pool_without_a_capacity_is_never_full() {
 }
 
 #[test(for_both_queueings)]
-fn a_queued_job_that_is_cancelled_releases_its_permit_at_once(builder: Builder) {
+fn a_cancelled_job_releases_its_permit_at_once(builder: Builder) {
     let (pool, gate) = busy(builder, 3, WhenFull::Reject);
     let drops = Drops::default();
     for by_cancel_handle in [false, true] {

@@ -14,7 +14,7 @@ use brigade::{
 use brigade_testkit::{Gate, Latch, test};
 
 #[test(for_both_queueings)]
-fn with_drop_oldest_the_oldest_is_cancelled_for_the_newest(builder: Builder) {
+fn drop_oldest_cancels_the_oldest_job(builder: Builder) {
     let (pool, gate) = busy(builder, 3, WhenFull::DropOldest);
     let (sender, ran) = mpsc::channel();
     let handles: Vec<_> = (0..10)
@@ -35,7 +35,7 @@ fn with_drop_oldest_the_oldest_is_cancelled_for_the_newest(builder: Builder) {
 }
 
 #[test]
-fn with_drop_oldest_jobs_from_outside_are_evicted_before_those_of_a_worker() {
+fn drop_oldest_evicts_outside_jobs_before_a_workers() {
     let builder = Pool::builder().queueing(Queueing::Stealing);
     let builder = builder.threads(1).capacity(4).when_full(WhenFull::DropOldest);
     let (pool, gate, submitted) = (builder.build().unwrap(), Gate::closed(), Gate::closed());
@@ -60,7 +60,7 @@ fn with_drop_oldest_jobs_from_outside_are_evicted_before_those_of_a_worker() {
 }
 
 #[test(for_both_queueings)]
-fn with_drop_oldest_a_worker_evicts_its_own_oldest_job(builder: Builder) {
+fn drop_oldest_evicts_a_workers_own_oldest(builder: Builder) {
     let builder = builder.threads(1).capacity(2).when_full(WhenFull::DropOldest);
     let pool = builder.build().unwrap();
     let children =
@@ -73,7 +73,7 @@ fn with_drop_oldest_a_worker_evicts_its_own_oldest_job(builder: Builder) {
 
 /// The entry of a cancelled job holds no permit, so the next job is evicted.
 #[test(for_both_queueings)]
-fn with_drop_oldest_completed_entries_do_not_count(builder: Builder) {
+fn drop_oldest_ignores_completed_entries(builder: Builder) {
     let (pool, gate) = busy(builder, 2, WhenFull::DropOldest);
     for _ in 0..20 {
         assert!(pool.submit(|| ()).cancel());
@@ -88,7 +88,7 @@ fn with_drop_oldest_completed_entries_do_not_count(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn the_captures_of_an_evicted_job_may_submit_and_panic(builder: Builder) {
+fn evicted_captures_may_submit_and_panic(builder: Builder) {
     struct Last(Handle, Arc<AtomicUsize>);
     impl Drop for Last {
         fn drop(&mut self) {
@@ -109,7 +109,7 @@ fn the_captures_of_an_evicted_job_may_submit_and_panic(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn with_drop_newest_the_new_job_is_accepted_and_cancelled(builder: Builder) {
+fn drop_newest_accepts_and_cancels_the_new_job(builder: Builder) {
     let (pool, gate) = full(builder, 2, WhenFull::DropNewest);
     let token = Arc::new(());
     let captured = token.clone();
@@ -150,7 +150,7 @@ fn evicted_chain(pool: Handle, left: usize, depths: Arc<Crowd>) -> Box<dyn FnOnc
 }
 
 #[test(for_both_queueings)]
-fn a_drop_for_room_that_submits_drops_no_other_job_inside_it(builder: Builder) {
+fn a_submission_inside_an_eviction_evicts_nothing(builder: Builder) {
     let (pool, gate) = busy(builder, 20, WhenFull::DropOldest);
     let depths = Arc::new(Crowd::default());
     for _ in 0..20 {
@@ -163,7 +163,7 @@ fn a_drop_for_room_that_submits_drops_no_other_job_inside_it(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn a_drop_for_room_may_wait_for_a_future_that_needs_none(builder: Builder) {
+fn evicted_captures_may_join_a_future(builder: Builder) {
     let pool = builder.threads(1).capacity(1).when_full(WhenFull::DropOldest);
     let pool = pool.build().unwrap();
     let latch = Latch::default();
@@ -185,7 +185,7 @@ fn a_drop_for_room_may_wait_for_a_future_that_needs_none(builder: Builder) {
 
 /// Caught: the submission never returned.
 #[test(for_both_queueings)]
-fn with_drop_oldest_a_job_is_rejected_if_all_room_is_reserved(builder: Builder) {
+fn drop_oldest_rejects_if_all_room_is_reserved(builder: Builder) {
     let builder = builder.threads(1).capacity(2).when_full(WhenFull::DropOldest);
     let pool = builder.build().unwrap();
     let reserve = |pool: Handle| block_on(pool.job().reserve()).unwrap();
@@ -218,7 +218,7 @@ const WAITS_FOR_ROOM: [fn(Handle); 3] = [
 
 /// Caught: the room of the evicted job was free only when its captures had been dropped.
 #[test(wait in WAITS_FOR_ROOM, for_both_queueings)]
-fn the_captures_of_an_evicted_job_may_wait_for_room(builder: Builder, wait: fn(Handle)) {
+fn evicted_captures_may_wait_for_room(builder: Builder, wait: fn(Handle)) {
     let (pool, gate) = busy(builder, 1, WhenFull::DropOldest);
     let handle = pool.handle();
     let waits = OnDrop(move || {

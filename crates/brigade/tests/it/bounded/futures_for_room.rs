@@ -39,7 +39,7 @@ fn pending<const COUNT: usize>(pool: Handle) -> [(Submitting, Arc<WakeCounter>);
 }
 
 #[test(for_both_queueings)]
-fn a_future_is_pending_while_there_is_no_room_and_woken_when_there_is(builder: Builder) {
+fn a_released_permit_wakes_a_pending_future(builder: Builder) {
     let (pool, gate) = busy(builder, 1, WhenFull::Reject);
     let queued = pool.submit(|| ());
     let [(mut first, rings_first), (mut second, rings_second)] = pending(pool.handle());
@@ -54,7 +54,7 @@ fn a_future_is_pending_while_there_is_no_room_and_woken_when_there_is(builder: B
 }
 
 #[test]
-fn the_last_waker_is_woken_and_none_that_was_replaced() {
+fn only_the_last_waker_is_woken() {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
     let [(mut future, former)] = pending(pool.handle());
     let last = Arc::new(WakeCounter::default());
@@ -66,7 +66,7 @@ fn the_last_waker_is_woken_and_none_that_was_replaced() {
 }
 
 #[test(woken in [false, true])]
-fn a_future_that_is_dropped_passes_its_wake_on_and_submits_nothing(woken: bool) {
+fn a_dropped_future_passes_its_wake_on(woken: bool) {
     let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
     let queued = pool.submit(|| ());
     let [(first, _), (mut second, rings)] = pending(pool.handle());
@@ -85,7 +85,7 @@ fn a_future_that_is_dropped_passes_its_wake_on_and_submits_nothing(woken: bool) 
 }
 
 #[test]
-fn futures_that_wait_for_a_permit_are_woken_when_the_pool_closes() {
+fn the_close_wakes_futures_waiting_for_permits() {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
     let waiting = pending::<3>(pool.handle());
     let mut last = Box::pin(pool.job().reserve());
@@ -105,7 +105,7 @@ fn futures_that_wait_for_a_permit_are_woken_when_the_pool_closes() {
 }
 
 #[test]
-fn a_future_may_be_polled_first_when_its_pool_is_gone() {
+fn a_future_may_be_polled_after_its_pool() {
     let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
     let (before, ran) = (pool.job().reserve(), Arc::default());
     let gone = submitting(pool.handle(), &ran);
@@ -125,7 +125,7 @@ fn a_future_keeps_no_pool_open() {
 }
 
 #[test]
-fn a_future_that_was_pending_outside_runs_its_job_on_a_worker_that_polls_it() {
+fn a_future_pending_outside_runs_on_the_polling_worker() {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
     let [(future, _), (other, _)] = pending(pool.handle());
     gate.open();
@@ -141,7 +141,7 @@ fn a_future_that_was_pending_outside_runs_its_job_on_a_worker_that_polls_it() {
 }
 
 #[test]
-fn a_future_whose_job_runs_where_it_is_polled_keeps_no_permit_meanwhile() {
+fn a_future_run_by_its_poller_holds_no_permit() {
     let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
     let parent = pool.submit(|| {
         let here = Handle::current().unwrap();
@@ -196,7 +196,7 @@ impl Wake for Hostile {
 }
 
 #[test(for_both_queueings)]
-fn a_waker_that_reenters_the_pool_and_panics_loses_no_job(builder: Builder) {
+fn a_reentrant_panicking_waker_loses_no_job(builder: Builder) {
     let (pool, gate) = full(builder, 1, WhenFull::Reject);
     let hostile = Arc::new(Hostile { pool: pool.handle(), others: Mutex::default() });
     let waker = Waker::from(hostile.clone());

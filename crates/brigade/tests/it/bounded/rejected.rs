@@ -11,7 +11,7 @@ use brigade::{Builder, Reason, Shutdown, WhenFull};
 use brigade_testkit::{eventually, test};
 
 #[test(for_both_queueings)]
-fn the_work_of_each_verb_comes_back_from_a_full_pool(builder: Builder) {
+fn a_full_pool_returns_the_work_of_each_verb(builder: Builder) {
     let (pool, gate) = full(builder, 2, WhenFull::Reject);
     all_work_comes_back(pool.handle(), Reason::Full);
     gate.open();
@@ -19,7 +19,7 @@ fn the_work_of_each_verb_comes_back_from_a_full_pool(builder: Builder) {
 }
 
 #[test(policy in POLICIES, jobs in [0, 2], for_both_queueings)]
-fn a_closed_pool_says_so_whether_it_is_full_or_not(builder: Builder, policy: WhenFull, jobs: u64) {
+fn a_closed_pool_says_closed_even_if_full(builder: Builder, policy: WhenFull, jobs: u64) {
     let (pool, gate) = busy(builder, 2, policy);
     (0..jobs).for_each(|_| pool.execute(|| ()));
     let handle = pool.handle();
@@ -31,7 +31,7 @@ fn a_closed_pool_says_so_whether_it_is_full_or_not(builder: Builder, policy: Whe
 }
 
 #[test(for_both_queueings)]
-fn a_job_returned_for_lack_of_a_thread_holds_no_permit(builder: Builder) {
+fn a_job_refused_a_thread_holds_no_permit(builder: Builder) {
     let builder = builder.threads(0..=1).capacity(1).when_full(WhenFull::Block);
     let pool = builder.spawner(|_| Err(std::io::Error::other("none left"))).build().unwrap();
     for _ in 0..3 {
@@ -40,7 +40,7 @@ fn a_job_returned_for_lack_of_a_thread_holds_no_permit(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn each_of_1000_jobs_submitted_again_until_there_is_room_runs_once(builder: Builder) {
+fn each_of_1000_resubmitted_jobs_runs_once(builder: Builder) {
     let pool = builder.threads(2).capacity(1).when_full(WhenFull::Reject).build().unwrap();
     let runs: Arc<[AtomicUsize]> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
     for number in 0..1000 {
@@ -56,9 +56,7 @@ fn each_of_1000_jobs_submitted_again_until_there_is_room_runs_once(builder: Buil
 }
 
 #[test(for_both_queueings)]
-fn a_batch_is_accepted_as_far_as_there_are_permits_and_the_rest_is_returned_in_order(
-    builder: Builder,
-) {
+fn a_batch_is_accepted_up_to_the_permits(builder: Builder) {
     let (pool, gate) = busy(builder, 3, WhenFull::Reject);
     let (sender, ran) = mpsc::channel();
     let jobs = (0..10).map(|number| {

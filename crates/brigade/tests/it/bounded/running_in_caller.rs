@@ -18,7 +18,7 @@ const NO_ROOM: [WhenFull; 3] =
     [WhenFull::Block, WhenFull::BlockFor(Duration::MAX), WhenFull::RunInCaller];
 
 #[test(policy in NO_ROOM, for_both_queueings)]
-fn a_job_of_a_worker_in_a_full_pool_is_queued_and_runs_later(builder: Builder, policy: WhenFull) {
+fn a_full_pool_queues_its_workers_job(builder: Builder, policy: WhenFull) {
     let builder = builder.threads(1).capacity(1).when_full(policy);
     let pool = builder.build().unwrap();
     let ran = Arc::new(AtomicUsize::new(0));
@@ -43,7 +43,7 @@ fn a_job_of_a_worker_in_a_full_pool_is_queued_and_runs_later(builder: Builder, p
 }
 
 #[test(policy in POLICIES)]
-fn with_every_policy_a_waiting_submission_of_a_worker_is_queued(policy: WhenFull) {
+fn every_policy_queues_a_workers_waiting_submission(policy: WhenFull) {
     let builder = Pool::builder().threads(1).capacity(1).when_full(policy);
     let pool = builder.build().unwrap();
     let ran = Arc::new(AtomicUsize::new(0));
@@ -128,11 +128,7 @@ fn next_link(way: &'static str, pool: Handle, chain: Arc<Chain>) {
 }
 
 #[test(policy in NO_ROOM, order in [Order::Fifo, Order::Lifo], for_both_queueings)]
-fn the_links_of_a_chain_in_a_full_pool_do_not_nest(
-    builder: Builder,
-    policy: WhenFull,
-    order: Order,
-) {
+fn a_chain_in_a_full_pool_does_not_nest(builder: Builder, policy: WhenFull, order: Order) {
     let builder = builder.order(order).threads(1).capacity(1).when_full(policy);
     let pool = builder.build().unwrap();
     for way in WAYS {
@@ -145,7 +141,7 @@ fn the_links_of_a_chain_in_a_full_pool_do_not_nest(
 }
 
 #[test]
-fn a_hook_that_submits_its_job_again_to_a_full_pool_does_not_nest() {
+fn a_hook_resubmitting_its_job_does_not_nest() {
     let chain = Chain::of(20);
     let hook = chain.clone();
     let builder = Pool::builder().threads(1).capacity(1);
@@ -161,7 +157,7 @@ fn a_hook_that_submits_its_job_again_to_a_full_pool_does_not_nest() {
 }
 
 #[test(way in WAYS, for_both_queueings)]
-fn a_chain_that_its_submitter_runs_does_not_nest(builder: Builder, way: &'static str) {
+fn a_chain_run_by_its_submitter_does_not_nest(builder: Builder, way: &'static str) {
     let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
     let (chain, here) = (Chain::of(20), pool.handle());
     let first = chain.clone();
@@ -173,7 +169,7 @@ fn a_chain_that_its_submitter_runs_does_not_nest(builder: Builder, way: &'static
 }
 
 #[test(policy in NO_ROOM, for_both_queueings)]
-fn a_job_may_hold_a_lock_that_the_job_it_submits_takes(builder: Builder, policy: WhenFull) {
+fn a_job_may_hold_a_lock_its_child_takes(builder: Builder, policy: WhenFull) {
     let pool = builder.threads(2).capacity(2).when_full(policy).build().unwrap();
     let (taken, here) = (Arc::new(Mutex::new(0)), pool.handle());
     let jobs = (0..50).map(|_| {
@@ -191,7 +187,7 @@ fn a_job_may_hold_a_lock_that_the_job_it_submits_takes(builder: Builder, policy:
 }
 
 #[test]
-fn jobs_from_outside_get_on_beside_jobs_that_submit_themselves_again() {
+fn outside_jobs_progress_beside_resubmitting_jobs() {
     fn again(pool: Handle, is_over: Arc<AtomicBool>) {
         if !is_over.load(Ordering::Relaxed) {
             pool.execute(move || again(pool, is_over));
@@ -217,7 +213,7 @@ fn jobs_from_outside_get_on_beside_jobs_that_submit_themselves_again() {
 }
 
 #[test(for_both_queueings)]
-fn with_run_in_caller_a_full_pool_makes_the_submitter_work(builder: Builder) {
+fn run_in_caller_makes_the_submitter_work(builder: Builder) {
     let (pool, gate) = full(builder, 2, WhenFull::RunInCaller);
     // What the job spawns belongs to its pool.
     let here = (thread::current().id(), Some(pool.handle()));
@@ -251,7 +247,7 @@ fn with_run_in_caller_a_full_pool_makes_the_submitter_work(builder: Builder) {
 }
 
 #[test]
-fn a_job_that_the_submitter_runs_counts_as_running_meanwhile() {
+fn a_job_run_by_its_submitter_counts_as_running() {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let pool = Arc::new(pool);
     let inside = pool.clone();
@@ -263,7 +259,7 @@ fn a_job_that_the_submitter_runs_counts_as_running_meanwhile() {
 }
 
 #[test(policy in NO_ROOM)]
-fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs(policy: WhenFull) {
+fn a_panic_run_by_the_submitter_is_the_jobs(policy: WhenFull) {
     let heard = Arc::new(AtomicUsize::new(0));
     let hears = heard.clone();
     let callback = OnPanic::Call(Arc::new(move |_| {
@@ -314,7 +310,7 @@ fn runs_in_its_submitter(pool: &Pool) -> (Halt, Arc<AtomicBool>, JoinHandle<()>)
 }
 
 #[test]
-fn a_wait_waits_for_a_job_that_its_submitter_runs() {
+fn a_wait_covers_a_job_run_by_its_submitter() {
     let (pool, busy) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let (halt, ended, submits) = runs_in_its_submitter(&pool);
     busy.open();
@@ -331,7 +327,7 @@ fn a_wait_waits_for_a_job_that_its_submitter_runs() {
 }
 
 #[test(how in [Shutdown::Drain, Shutdown::Discard])]
-fn a_shutdown_waits_for_a_job_that_its_submitter_runs(how: Shutdown) {
+fn a_shutdown_awaits_a_job_run_by_its_submitter(how: Shutdown) {
     let (pool, busy) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let (halt, ended, submits) = runs_in_its_submitter(&pool);
     busy.open();
@@ -343,7 +339,7 @@ fn a_shutdown_waits_for_a_job_that_its_submitter_runs(how: Shutdown) {
 
 /// Its submitter may have been told to run it, and not have begun, when the pool ends.
 #[test(120)]
-fn no_job_runs_in_its_submitter_after_the_pool_has_been_dropped() {
+fn no_submitter_runs_a_job_of_a_dropped_pool() {
     let mut seed = Seed::printed();
     for _ in 0..300 {
         let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);

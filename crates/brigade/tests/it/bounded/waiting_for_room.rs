@@ -10,7 +10,7 @@ use brigade::{Builder, JobBuilder, JoinHandle, Pool, Reason, Shutdown, WhenFull}
 use brigade_testkit::{BlockedThread, test};
 
 #[test(for_both_queueings)]
-fn a_blocked_submitter_is_woken_when_a_job_is_cancelled_or_starts(builder: Builder) {
+fn a_start_or_cancel_wakes_a_blocked_submitter(builder: Builder) {
     let (pool, gate) = busy(builder, 1, WhenFull::Block);
     let queued = pool.submit(|| ());
     let wakes: [&mut dyn FnMut(); 2] = [&mut || assert!(queued.cancel()), &mut || gate.open()];
@@ -30,7 +30,7 @@ fn a_blocked_submitter_is_woken_when_a_job_is_cancelled_or_starts(builder: Build
 }
 
 #[test(how in [Shutdown::Drain, Shutdown::Discard], for_both_queueings)]
-fn blocked_submitters_are_woken_when_the_pool_closes(builder: Builder, how: Shutdown) {
+fn the_close_wakes_blocked_submitters(builder: Builder, how: Shutdown) {
     let (pool, gate) = full(builder, 2, WhenFull::Block);
     let (handle, token) = (pool.handle(), Arc::new(()));
     let submitters = [(); 3].map(|()| BlockedThread::default());
@@ -56,7 +56,7 @@ fn blocked_submitters_are_woken_when_the_pool_closes(builder: Builder, how: Shut
 }
 
 #[test]
-fn a_wait_for_a_permit_lasts_no_less_than_its_timeout() {
+fn a_permit_wait_lasts_its_whole_timeout() {
     const WHILE: Duration = Duration::from_millis(5);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::BlockFor(WHILE));
     for time in [None, Some(WHILE), Some(3 * WHILE), Some(Duration::ZERO)] {
@@ -72,7 +72,7 @@ fn a_wait_for_a_permit_lasts_no_less_than_its_timeout() {
 }
 
 #[test(timeout in [Duration::from_secs(3600), Duration::MAX])]
-fn a_wait_for_a_permit_ends_before_its_timeout_when_a_permit_is_released(timeout: Duration) {
+fn a_released_permit_ends_a_wait_before_its_timeout(timeout: Duration) {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
     let submitter = BlockedThread::default();
     thread::scope(|scope| {
@@ -88,7 +88,7 @@ fn a_wait_for_a_permit_ends_before_its_timeout_when_a_permit_is_released(timeout
 }
 
 #[test]
-fn a_worker_of_another_pool_that_waits_for_a_permit_is_replaced() {
+fn another_pools_worker_in_a_permit_wait_is_replaced() {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::Block);
     let (other, handle) = (Pool::new(1), pool.handle());
     let (sender, begun) = mpsc::channel();

@@ -13,7 +13,7 @@ use brigade::{Builder, Handle, Pool, Reason, Shutdown, WhenFull};
 use brigade_testkit::{BlockedThread, Halt, panics, test};
 
 #[test(for_both_queueings)]
-fn the_owner_panics_where_a_handle_returns_the_job(builder: Builder) {
+fn the_owner_panics_but_a_handle_returns_the_job(builder: Builder) {
     let (pool, gate) = full(builder, 1, WhenFull::Reject);
     let token = Arc::new(());
     let attempts: [&dyn Fn(Arc<()>); 3] = [
@@ -33,7 +33,7 @@ fn the_owner_panics_where_a_handle_returns_the_job(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn with_reject_a_submission_of_a_worker_is_rejected_too(builder: Builder) {
+fn reject_returns_a_workers_submission_too(builder: Builder) {
     let builder = builder.threads(1).capacity(1).when_full(WhenFull::Reject);
     let pool = builder.build().unwrap();
     let parent = pool.submit(|| {
@@ -48,7 +48,7 @@ fn with_reject_a_submission_of_a_worker_is_rejected_too(builder: Builder) {
 }
 
 #[test(policy in [WhenFull::Block, WhenFull::BlockFor(Duration::MAX)], for_both_queueings)]
-fn with_block_a_submission_from_outside_waits_for_a_permit(builder: Builder, policy: WhenFull) {
+fn block_makes_an_outside_submission_wait(builder: Builder, policy: WhenFull) {
     let (pool, gate) = full(builder, 1, policy);
     let (accepted, blocked) = (AtomicUsize::new(0), BlockedThread::default());
     thread::scope(|scope| {
@@ -70,7 +70,7 @@ fn with_block_a_submission_from_outside_waits_for_a_permit(builder: Builder, pol
 }
 
 #[test(policy in POLICIES, for_both_queueings)]
-fn with_every_policy_a_try_neither_waits_nor_runs_nor_evicts(builder: Builder, policy: WhenFull) {
+fn no_try_waits_runs_or_evicts(builder: Builder, policy: WhenFull) {
     let (pool, gate) = busy(builder, 2, policy);
     let queued = [0, 1].map(|number| pool.submit(move || number));
     let (own, told) = (pool.handle(), mpsc::channel());
@@ -93,7 +93,7 @@ fn with_every_policy_a_try_neither_waits_nor_runs_nor_evicts(builder: Builder, p
 }
 
 #[test]
-fn a_draining_pool_applies_its_policy_to_submissions_of_its_jobs() {
+fn a_draining_pool_applies_its_policy_to_its_jobs() {
     for (policy, ran, cancelled) in [
         (WhenFull::Reject, 2, 0),
         (WhenFull::RunInCaller, 4, 0),
@@ -121,7 +121,7 @@ fn a_draining_pool_applies_its_policy_to_submissions_of_its_jobs() {
 }
 
 #[test(policy in POLICIES)]
-fn a_discarded_pool_rejects_submissions_of_its_jobs_full_or_not(policy: WhenFull) {
+fn a_discarded_pool_rejects_its_jobs_submissions(policy: WhenFull) {
     let pool = Pool::builder().threads(1).capacity(1).when_full(policy).build().unwrap();
     let halt = Halt::default();
     let parent = halt.clone();

@@ -18,11 +18,7 @@ use brigade_testkit::{Bomb, Drops, Gate, eventually, test};
     order in [Order::Fifo, Order::Lifo],
     for_both_queueings
 )]
-fn each_thread_runs_it_once_and_the_handles_are_in_the_order_of_the_indices(
-    builder: Builder,
-    threads: usize,
-    order: Order,
-) {
+fn each_thread_runs_it_once_in_index_order(builder: Builder, threads: usize, order: Order) {
     let pool = builder.threads(threads).order(order).build().unwrap();
     for round in 1..=20 {
         let shares = pool.broadcast(|index| (index, current_worker_index()));
@@ -42,7 +38,7 @@ fn each_thread_runs_it_once_and_the_handles_are_in_the_order_of_the_indices(
 
 /// Caught: all shares in the mailbox of one worker.
 #[test(threads in [2, 8], for_both_queueings)]
-fn the_share_of_a_busy_thread_waits_for_that_thread(builder: Builder, threads: usize) {
+fn a_busy_threads_share_waits_for_the_thread(builder: Builder, threads: usize) {
     let pool = builder.threads(threads).build().unwrap();
     join_all(pool.broadcast(|_| ()));
     let gate = Gate::closed();
@@ -60,10 +56,7 @@ fn the_share_of_a_busy_thread_waits_for_that_thread(builder: Builder, threads: u
 
 /// Asked by the test beside jobs that keep all threads busy, and each other.
 #[test(120, threads in [1, 2, 8], for_both_queueings)]
-fn broadcasts_from_many_threads_and_jobs_all_end_and_the_counters_add_up(
-    builder: Builder,
-    threads: usize,
-) {
+fn concurrent_broadcasts_end_and_counters_add_up(builder: Builder, threads: usize) {
     let pool = builder.threads(threads).build().unwrap();
     thread::scope(|scope| {
         for _ in 0..3 {
@@ -85,7 +78,7 @@ fn broadcasts_from_many_threads_and_jobs_all_end_and_the_counters_add_up(
 }
 
 #[test(threads in [1, 2, 8], for_both_queueings)]
-fn a_panic_ends_one_share_and_reaches_its_handle(builder: Builder, threads: usize) {
+fn a_panic_ends_and_reaches_one_share(builder: Builder, threads: usize) {
     let pool = builder.threads(threads).build().unwrap();
     let shares = pool.broadcast(|index| {
         assert!(index != 0, "expected: the first fails");
@@ -104,7 +97,7 @@ fn a_panic_ends_one_share_and_reaches_its_handle(builder: Builder, threads: usiz
 }
 
 #[test(threads in [1, 2, 8], for_both_queueings)]
-fn one_share_is_cancelled_and_the_others_run(builder: Builder, threads: usize) {
+fn cancelling_one_share_leaves_the_others(builder: Builder, threads: usize) {
     let (pool, gate) = (builder.threads(threads).build().unwrap(), Gate::closed());
     occupy(&pool, &gate);
     let mut shares = pool.broadcast(|index| index);
@@ -121,10 +114,7 @@ fn one_share_is_cancelled_and_the_others_run(builder: Builder, threads: usize) {
 }
 
 #[test(threads in [1, 2, 8], for_both_queueings)]
-fn the_captures_are_dropped_once_and_before_the_last_handle_has_its_outcome(
-    builder: Builder,
-    threads: usize,
-) {
+fn captures_drop_once_before_the_last_outcome(builder: Builder, threads: usize) {
     let (pool, drops) = (builder.threads(threads).build().unwrap(), Drops::default());
     for round in 1..=20 {
         let (token, gate) = (drops.token(), Gate::closed());
@@ -142,7 +132,7 @@ fn the_captures_are_dropped_once_and_before_the_last_handle_has_its_outcome(
 
 /// Nothing else of the pool suffers.
 #[test]
-fn captures_that_panic_when_they_are_dropped_end_one_share() {
+fn panicking_captures_end_one_share() {
     let (pool, gate) = (Pool::new(2), Gate::closed());
     occupy(&pool, &gate);
     let bomb = Bomb;
@@ -169,10 +159,7 @@ fn a_broadcast_takes_no_room_in_a_full_pool(policy: WhenFull) {
 
 /// Beside local futures, which are in the same mailbox.
 #[test(threads in [1, 2, 8], for_both_queueings)]
-fn shares_and_local_futures_of_a_worker_take_turns_with_its_other_jobs(
-    builder: Builder,
-    threads: usize,
-) {
+fn shares_and_local_futures_alternate_with_jobs(builder: Builder, threads: usize) {
     let pool = builder.threads(threads).build().unwrap();
     let locals = pool.broadcast(|index| {
         spawn_local(async move {

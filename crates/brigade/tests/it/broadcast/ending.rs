@@ -13,11 +13,7 @@ use brigade_testkit::{Drops, Gate, Halt, panics, test};
     threads in [1, 2, 8],
     for_both_queueings
 )]
-fn a_pool_that_is_drained_or_dropped_runs_each_share(
-    builder: Builder,
-    how: Option<Shutdown>,
-    threads: usize,
-) {
+fn drain_and_drop_run_each_share(builder: Builder, how: Option<Shutdown>, threads: usize) {
     let pool = builder.threads(threads).build().unwrap();
     let shares: Vec<_> = (0..20).map(|n| pool.broadcast(move |index| index + n)).collect();
     match how {
@@ -32,10 +28,7 @@ fn a_pool_that_is_drained_or_dropped_runs_each_share(
 
 /// By the thread that discards: the shares of threads that stay busy too.
 #[test(threads in [1, 2, 8], for_both_queueings)]
-fn a_pool_that_is_discarded_cancels_each_share_that_has_not_started(
-    builder: Builder,
-    threads: usize,
-) {
+fn discard_cancels_shares_not_yet_started(builder: Builder, threads: usize) {
     let (pool, gate, drops) =
         (builder.threads(threads).build().unwrap(), Gate::closed(), Drops::default());
     occupy(&pool, &gate);
@@ -52,7 +45,7 @@ fn a_pool_that_is_discarded_cancels_each_share_that_has_not_started(
 }
 
 #[test(threads in [1, 2, 8], for_both_queueings)]
-fn a_closed_pool_rejects_a_broadcast_except_by_its_own_jobs(builder: Builder, threads: usize) {
+fn a_closed_pool_rejects_foreign_broadcasts(builder: Builder, threads: usize) {
     let (pool, gate) = (builder.threads(threads).build().unwrap(), Gate::closed());
     let (handle, wait) = (pool.handle(), gate.clone());
     let inside = pool.submit(move || {
@@ -73,7 +66,7 @@ fn a_closed_pool_rejects_a_broadcast_except_by_its_own_jobs(builder: Builder, th
 }
 
 #[test]
-fn a_job_of_a_pool_that_is_being_discarded_can_not_broadcast() {
+fn a_job_of_a_discarded_pool_cannot_broadcast() {
     let (pool, halt) = (Pool::new(2), Halt::default());
     let (handle, stops) = (pool.handle(), halt.clone());
     let inside = pool.submit(move || {

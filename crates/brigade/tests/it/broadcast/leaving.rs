@@ -42,7 +42,7 @@ fn elastic(builder: Builder, core: usize, keep_alive: Duration) {
 }
 
 #[test(120, core in [1, 0], keep_alive in [Duration::ZERO, Duration::from_micros(50)])]
-fn each_share_ends_in_a_pool_that_shrinks_to_one_thread_or_none(core: usize, keep_alive: Duration) {
+fn each_share_ends_in_a_shrinking_pool(core: usize, keep_alive: Duration) {
     for_both_queueings(|builder| elastic(builder, core, keep_alive));
 }
 
@@ -50,7 +50,7 @@ fn each_share_ends_in_a_pool_that_shrinks_to_one_thread_or_none(core: usize, kee
 ///
 /// Caught: `leave_if_surplus` without a look at the mailbox.
 #[test(for_both_queueings)]
-fn a_running_thread_that_is_surplus_runs_its_share_before_it_leaves(builder: Builder) {
+fn a_surplus_thread_runs_its_share_first(builder: Builder) {
     let pool = builder.threads(4).build().unwrap();
     let (_, gate) = running(&pool, 4);
     let shares = pool.broadcast(|index| index);
@@ -65,7 +65,7 @@ fn a_running_thread_that_is_surplus_runs_its_share_before_it_leaves(builder: Bui
 ///
 /// Caught: a share for each index in use.
 #[test]
-fn a_thread_in_its_last_hook_is_sent_nothing() {
+fn a_thread_in_its_stop_hook_gets_no_share() {
     let gate = Gate::closed();
     let wait = gate.clone();
     let builder = Pool::builder().threads(1..=3).keep_alive(Duration::ZERO);
@@ -78,7 +78,7 @@ fn a_thread_in_its_last_hook_is_sent_nothing() {
 
 /// The one that blocks has its share when it is back.
 #[test(for_both_queueings)]
-fn a_blocked_thread_and_the_one_in_its_place_both_have_a_share(builder: Builder) {
+fn a_blocked_thread_and_its_replacement_get_a_share(builder: Builder) {
     let pool = builder.threads(1).spare_threads(1).build().unwrap();
     let gate = Gate::closed();
     let wait = gate.clone();

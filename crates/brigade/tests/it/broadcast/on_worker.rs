@@ -12,7 +12,7 @@ use brigade::{
 use brigade_testkit::{Gate, test};
 
 #[test(threads in [1, 2, 8], for_both_queueings)]
-fn each_job_runs_on_its_worker_and_jobs_of_one_sender_in_order(builder: Builder, threads: usize) {
+fn each_job_runs_on_its_worker_in_senders_order(builder: Builder, threads: usize) {
     let pool = builder.threads(threads).build().unwrap();
     let (told, tells) = mpsc::channel();
     for number in 0..100 {
@@ -31,7 +31,7 @@ fn each_job_runs_on_its_worker_and_jobs_of_one_sender_in_order(builder: Builder,
 }
 
 #[test]
-fn a_job_waits_for_its_worker_although_another_is_idle() {
+fn a_job_waits_for_its_worker_beside_an_idle_peer() {
     let (pool, gate) = (Pool::builder().threads(2).prestart(2).build().unwrap(), Gate::closed());
     let wait = gate.clone();
     let busy = pool.job().on_worker(0).submit(move || wait.wait()).unwrap();
@@ -44,7 +44,7 @@ fn a_job_waits_for_its_worker_although_another_is_idle() {
 }
 
 #[test(threads in [1, 2, 8], for_both_queueings)]
-fn a_job_joins_one_of_its_own_worker_and_one_of_another(builder: Builder, threads: usize) {
+fn a_job_joins_on_its_own_and_another_worker(builder: Builder, threads: usize) {
     let pool = builder.threads(threads).spare_threads(0).build().unwrap();
     let handle = pool.handle();
     let job = move || {
@@ -56,7 +56,7 @@ fn a_job_joins_one_of_its_own_worker_and_one_of_another(builder: Builder, thread
 }
 
 #[test(threads in [1, 2, 8], for_both_queueings)]
-fn a_worker_that_is_not_there_returns_the_closure(builder: Builder, threads: usize) {
+fn a_missing_worker_returns_the_closure(builder: Builder, threads: usize) {
     let pool = builder.threads(threads).build().unwrap();
     let sent = String::from("sent");
     let rejected = pool.job().on_worker(threads).submit(move || sent).unwrap_err();
@@ -84,7 +84,7 @@ fn a_name_and_a_deadline_apply() {
 #[test(
     (how, cancelled) in [(Shutdown::Drain, 0), (Shutdown::Finish, 0), (Shutdown::Discard, 10)]
 )]
-fn a_pool_that_ends_runs_or_cancels_them(how: Shutdown, cancelled: u64) {
+fn an_ending_pool_runs_or_cancels_them(how: Shutdown, cancelled: u64) {
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let jobs: Vec<_> = (0..10).map(|_| pool.job().on_worker(0).submit(|| ()).unwrap()).collect();

@@ -11,7 +11,7 @@ use brigade::{NewThread, Pool};
 use brigade_testkit::{Gate, Halt, eventually, panics, test};
 
 #[test]
-fn a_broadcast_starts_the_threads_of_the_core_size_and_no_more_but_one_at_least() {
+fn a_broadcast_starts_the_core_and_at_least_one() {
     for (threads, before, reached) in [(3..=8, 1, 3), (0..=4, 0, 1)] {
         let pool = Pool::builder().threads(threads.clone()).build().unwrap();
         assert_eq!(workers(&pool), before, "{threads:?}");
@@ -21,7 +21,7 @@ fn a_broadcast_starts_the_threads_of_the_core_size_and_no_more_but_one_at_least(
 }
 
 #[test]
-fn a_thread_in_its_start_hook_runs_its_share_afterwards() {
+fn a_start_hook_delays_the_threads_share() {
     let gate = Gate::closed();
     let wait = gate.clone();
     let hook = move |index| {
@@ -40,7 +40,7 @@ fn a_thread_in_its_start_hook_runs_its_share_afterwards() {
 }
 
 #[test]
-fn threads_that_the_system_refuses_have_no_share() {
+fn refused_threads_have_no_share() {
     let spawner = numbered(|number, thread| match number {
         0 | 1 => thread.start(),
         2 => refused(),
@@ -53,7 +53,7 @@ fn threads_that_the_system_refuses_have_no_share() {
 }
 
 #[test]
-fn a_pool_that_can_start_no_thread_refuses_it() {
+fn a_pool_unable_to_start_threads_refuses_it() {
     let pool = Pool::builder().threads(0..=1).spawner(|_| refused()).build().unwrap();
     let refused = std::panic::catch_unwind(|| pool.broadcast(|index| index)).unwrap_err();
     let text = panics::text(&*refused).unwrap();
@@ -63,7 +63,7 @@ fn a_pool_that_can_start_no_thread_refuses_it() {
 
 /// The thread is another thread's to start, and fails after the broadcast.
 #[test(drops in [false, true])]
-fn the_share_of_a_thread_whose_start_fails_later_is_cancelled(drops: bool) {
+fn a_failed_start_cancels_the_threads_share(drops: bool) {
     let (start, kept) = (Halt::default(), Arc::new(Mutex::new(None)));
     let (halts, keeps) = (start.clone(), Arc::clone(&kept));
     let spawner = numbered(move |number, new| match number {

@@ -12,7 +12,7 @@ use brigade_testkit::{Gate, Halt, Meeting, test};
 
 /// Caught: a share that is run by whichever worker joins it.
 #[test(for_both_queueings)]
-fn a_join_on_another_worker_leaves_the_share_to_its_own(builder: Builder) {
+fn a_join_elsewhere_leaves_the_share_to_its_worker(builder: Builder) {
     let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
     join_all(pool.broadcast(|_| ()));
     let busy_one = occupy_one(&pool, &gate);
@@ -47,7 +47,7 @@ fn all_at_once(pool: &Pool, jobs: usize, wait: fn(Handle) -> Vec<usize>) {
 
 /// Caught: waits for shares that do not count as waits for their worker.
 #[test(120)]
-fn jobs_that_wait_for_each_others_workers_all_end() {
+fn jobs_in_each_others_shares_all_end() {
     let ways: [fn(Handle) -> Vec<usize>; 3] = [
         |pool| join_all(pool.broadcast(|index| index)),
         |pool| {
@@ -85,7 +85,7 @@ fn jobs_that_wait_for_each_others_workers_all_end() {
 
 /// The worker that is needed began to wait first, and for the job that needs it.
 #[test(for_both_queueings)]
-fn a_job_whose_joiner_is_on_a_worker_that_it_needs_has_the_share_run_there(builder: Builder) {
+fn a_needed_workers_join_runs_the_share(builder: Builder) {
     let pool = builder.threads(2).build().unwrap();
     let handle = pool.handle();
     let outer = pool.submit(move || {
@@ -108,7 +108,7 @@ fn a_job_whose_joiner_is_on_a_worker_that_it_needs_has_the_share_run_there(build
 
 /// Likewise, and the job begins to wait when the other waits for certain.
 #[test(spare in [0, 4])]
-fn a_worker_that_sleeps_in_a_join_is_called_for_a_share_that_it_waits_for(spare: usize) {
+fn a_share_wakes_its_worker_from_a_join(spare: usize) {
     let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
     let (handle, halt) = (pool.handle(), Halt::default());
     let stops = halt.clone();
@@ -128,7 +128,7 @@ fn a_worker_that_sleeps_in_a_join_is_called_for_a_share_that_it_waits_for(spare:
 
 /// No other thread may run the share of the one that waits.
 #[test]
-fn the_share_of_a_worker_runs_inside_its_wait_for_a_fork_or_a_scope() {
+fn fork_and_scope_waits_run_the_workers_share() {
     let ways: [fn(&Gate, Handle) -> Vec<usize>; 2] = [
         |begun, pool| {
             let shares = || {
@@ -162,7 +162,7 @@ fn the_share_of_a_worker_runs_inside_its_wait_for_a_fork_or_a_scope() {
 
 /// Each worker runs the shares in the order in which they were sent, also those that it waits for.
 #[test]
-fn two_jobs_that_broadcast_a_barrier_each_and_join_it_meet() {
+fn two_broadcast_barriers_meet() {
     let pool = Pool::builder().threads(4).spare_threads(0).prestart(4).build().unwrap();
     let handle = pool.handle();
     for _ in 0..100 {
@@ -178,7 +178,7 @@ fn two_jobs_that_broadcast_a_barrier_each_and_join_it_meet() {
 }
 
 #[test]
-fn a_share_that_joins_itself_gets_an_error() {
+fn a_share_joining_itself_gets_an_error() {
     let pool = Pool::new(2);
     let (sender, receiver) = mpsc::channel::<JoinHandle<bool>>();
     let receiver = Mutex::new(receiver);
@@ -198,7 +198,7 @@ fn a_share_that_joins_itself_gets_an_error() {
 
 /// A cycle that no share of a broadcast can end.
 #[test]
-fn jobs_that_join_each_other_get_an_error_although_shares_are_queued() {
+fn a_join_circle_is_an_error_beside_shares() {
     let pool = Pool::new(2);
     let (handle, shared) = (pool.handle(), Arc::new(Mutex::new(0)));
     let (sender, receiver) = mpsc::channel::<JoinHandle<bool>>();
@@ -219,7 +219,7 @@ fn jobs_that_join_each_other_get_an_error_although_shares_are_queued() {
 
 /// Of another pool's workers.
 #[test]
-fn jobs_of_two_pools_wait_for_each_others_broadcasts() {
+fn two_pools_wait_for_each_others_broadcasts() {
     let (one, two) = (Pool::new(2), Pool::new(2));
     let (first, second) = (one.handle(), two.handle());
     let meeting = Meeting::of(2);

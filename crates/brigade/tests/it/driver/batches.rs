@@ -38,7 +38,7 @@ fn dense_timers_share_wake_ups() {
 
 /// A worker that is late may get help: a batch that begins later than the timers' granularity may wake another worker.
 #[test(alone)]
-fn a_worker_that_is_on_time_with_its_timers_wakes_no_other_for_each_of_their_batches() {
+fn a_punctual_worker_wakes_no_peer_per_batch() {
     const BATCHES: u32 = 200;
     // The second period is a little longer than the granularity of timers.
     for period in [950, 1100].map(Duration::from_micros) {
@@ -58,7 +58,7 @@ fn soon() -> Instant {
 }
 
 #[test(120)]
-fn jobs_that_are_due_with_a_long_one_are_run_beside_it() {
+fn jobs_due_with_a_long_job_run_beside_it() {
     let pool = Pool::new(2);
     for round in 0..30 {
         let (due, meeting, (met, meets)) = (soon(), Meeting::of(2), mpsc::channel());
@@ -71,7 +71,7 @@ fn jobs_that_are_due_with_a_long_one_are_run_beside_it() {
 }
 
 #[test(alone)]
-fn a_job_that_is_due_with_a_long_one_waits_for_the_monitor_at_most() {
+fn a_job_due_with_a_long_job_waits_for_the_monitor() {
     const ROUNDS: usize = 40;
     let pool = Pool::new(2);
     let waits = delays(ROUNDS, || wait_beside_a_long_job(&pool));

@@ -41,7 +41,7 @@ fn call_the_holder_away(
 }
 
 #[test(by_blocking in [true, false])]
-fn a_job_that_sleeps_is_woken_when_the_driver_holder_is_called_away(by_blocking: bool) {
+fn a_sleep_ends_while_the_holder_is_away(by_blocking: bool) {
     let (pool, (woken, wakes)) = (no_spares(2), mpsc::channel());
     let waits = move || {
         block_on(sleep(SHORT * 5));
@@ -54,7 +54,7 @@ fn a_job_that_sleeps_is_woken_when_the_driver_holder_is_called_away(by_blocking:
 
 /// A job of each thread sleeps; one after the other is the candidate that polls. There may be more jobs than threads.
 #[test(threads in [1, 2, 3])]
-fn jobs_that_sleep_on_every_thread_of_a_pool_all_end(threads: usize) {
+fn jobs_asleep_on_every_thread_all_end(threads: usize) {
     let pool = no_spares(threads);
     let sleepers: Vec<_> = (0..2 * threads as u32)
         .map(|number| {
@@ -75,7 +75,7 @@ fn jobs_that_sleep_on_every_thread_of_a_pool_all_end(threads: usize) {
 /// The driver holder finds more than one job, and no worker takes the rest: from then on the waiting job polls.
 /// Caught: the wait below the waker was still listed as polling, so the wait in the waker was not.
 #[test]
-fn a_timer_fires_although_the_waker_of_another_waits() {
+fn a_timer_fires_beside_a_waiting_waker() {
     let (pool, end, fired) = (no_spares(2), Gate::closed(), Gate::closed());
     let (_end, handle, fires) = (OnDrop(|| end.open()), pool.handle(), fired.clone());
     pool.execute(end.job());
@@ -103,7 +103,7 @@ fn a_timer_fires_although_the_waker_of_another_waits() {
 }
 
 #[test]
-fn a_job_that_sleeps_is_woken_when_the_driver_holder_has_jobs_and_no_other_worker_comes() {
+fn a_sleep_ends_beside_a_busy_lone_holder() {
     let builder = Pool::builder().threads(1..=4).growth(Growth::WhenQueued(10));
     let (pool, gate) = (builder.build().unwrap(), Gate::closed());
     let (begun, begins) = mpsc::channel();
@@ -161,7 +161,7 @@ mod files {
     }
 
     #[test(by_blocking in [true, false])]
-    fn a_byte_is_read_when_the_driver_holder_is_called_away(by_blocking: bool) {
+    fn a_byte_is_read_while_the_holder_is_away(by_blocking: bool) {
         let (pool, (got, gets)) = (no_spares(2), mpsc::channel());
         let (reader, mut writer) = pool.handle().enter(pipe).unwrap();
         let waits = move || got.send(read(reader)).unwrap();
@@ -173,7 +173,7 @@ mod files {
 
     /// A candidate polls the driver for all; a worker that runs out of work takes its place, and returns it.
     #[test]
-    fn a_timer_and_a_file_go_on_while_workers_come_and_go() {
+    fn timers_and_files_survive_changing_workers() {
         let pool = no_spares(2);
         let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
         let job = pool.submit(move || {
@@ -196,7 +196,7 @@ mod files {
 
     /// A file takes each new waker for another task's, and wakes the former one.
     #[test(threads in [1, 2])]
-    fn a_job_that_waits_for_a_file_and_for_a_job_lets_others_run(threads: usize) {
+    fn a_job_waiting_for_file_and_job_lets_others_run(threads: usize) {
         let pool = Pool::builder().threads(threads).spare_threads(1).build().unwrap();
         let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
         let (here, (told, tells)) = (pool.handle(), mpsc::channel());

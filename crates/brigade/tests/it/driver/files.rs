@@ -22,7 +22,7 @@ async fn pass(mut from: PipeReader, mut to: PipeWriter) -> io::Result<u64> {
 }
 
 #[test(threads in [1, 2, 4])]
-fn a_byte_passes_through_a_hundred_tasks_many_times(threads: usize) {
+fn a_byte_passes_through_100_tasks(threads: usize) {
     let pool = Pool::new(threads);
     let (mut last, mut first) = pool.handle().enter(pipe).unwrap();
     let stages: Vec<_> = (0..100)
@@ -63,7 +63,7 @@ async fn serve(listener: TcpListener) -> io::Result<()> {
 }
 
 #[test]
-fn a_server_answers_clients_of_its_own_pool_of_another_and_of_none() {
+fn a_server_answers_clients_of_any_pool_or_none() {
     let (pool, other) = (Pool::new(2), Pool::new(1));
     let listener = pool.spawn(TcpListener::bind("127.0.0.1:0")).join().unwrap().unwrap();
     let address = listener.local_addr().unwrap();
@@ -90,7 +90,7 @@ fn a_server_answers_clients_of_its_own_pool_of_another_and_of_none() {
 
 /// Fault: the worker that held the driver is in a long job, while another sleeps.
 #[test]
-fn bytes_are_read_while_all_workers_but_one_are_in_long_jobs() {
+fn one_free_worker_reads_beside_long_jobs() {
     let (pool, gate) = (Pool::new(3), Gate::closed());
     let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
     let ((say, hear), held) = (mpsc::channel(), gate.clone());
@@ -123,7 +123,7 @@ fn cpu_time() -> u64 {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_worker_sleeps_while_a_foreign_thread_drives_its_driver() {
+fn a_worker_sleeps_while_a_foreign_thread_polls() {
     const DRIVEN: Duration = Duration::from_millis(200);
     for in_block_on in [false, true] {
         let pool = Pool::new(1);
@@ -154,7 +154,7 @@ fn a_worker_sleeps_while_a_foreign_thread_drives_its_driver() {
 }
 
 #[test(how in [Shutdown::Drain, Shutdown::Discard])]
-fn a_pool_that_ends_cancels_tasks_that_wait_for_files_and_frees_these(how: Shutdown) {
+fn an_ending_pool_cancels_and_frees_file_tasks(how: Shutdown) {
     let (pool, drops) = (Pool::new(2), Drops::default());
     let tasks: Vec<_> = (0..20)
         .map(|_| {
@@ -174,7 +174,7 @@ fn a_pool_that_ends_cancels_tasks_that_wait_for_files_and_frees_these(how: Shutd
 }
 
 #[test]
-fn a_file_of_a_pool_that_has_ended_fails_where_it_would_wait() {
+fn a_file_of_an_ended_pool_fails_to_wait() {
     let pool = Pool::new(1);
     let handle = pool.handle();
     let (mut reader, mut writer) = handle.enter(pipe).unwrap();
@@ -187,7 +187,7 @@ fn a_file_of_a_pool_that_has_ended_fails_where_it_would_wait() {
 }
 
 #[test]
-fn a_pool_of_no_thread_starts_one_for_its_files_and_keeps_it() {
+fn a_pool_without_threads_starts_a_file_thread() {
     let pool = Pool::builder().threads(0..=2).keep_alive(Duration::from_millis(1)).build().unwrap();
     let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
     let task = pool.spawn(async move {

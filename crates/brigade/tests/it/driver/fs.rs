@@ -31,7 +31,7 @@ impl Drop for Scratch {
 }
 
 #[test]
-fn files_are_written_and_read_on_a_pool_and_off_it() {
+fn files_work_on_a_pool_and_off_it() {
     let scratch = Scratch::new("fs");
     let round = |path: PathBuf| async move {
         let absent = fs::metadata(&path).await.unwrap_err();
@@ -84,7 +84,7 @@ fn the_pool_goes_on_while_a_file_blocks() {
 
 #[cfg(unix)]
 #[test]
-fn a_call_that_has_begun_finishes_and_a_cancelled_task_drops_its_result() {
+fn a_cancelled_task_drops_its_running_calls_result() {
     let (scratch, pool) = (fifo("begun"), Pool::new(1));
     // Returns when the call has opened the other end.
     let open = || std::fs::OpenOptions::new().write(true).open(&scratch.0).unwrap();

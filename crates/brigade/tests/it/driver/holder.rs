@@ -42,7 +42,7 @@ fn for_every_kind(mut test: impl FnMut(&Pool)) {
 
 /// Everything waits, and then one job is submitted.
 #[test(100, for_every_kind)]
-fn no_timer_is_lost_when_the_driver_holder_changes(pool: &Pool) {
+fn no_timer_is_lost_when_the_holder_changes(pool: &Pool) {
     for round in 0..20_u64 {
         let tasks = [1, 5, 2].map(|part| {
             let delay = Duration::from_micros(part * 150 + round * 31);
@@ -88,7 +88,7 @@ mod files {
     use super::*;
 
     #[test(100, for_every_kind)]
-    fn no_event_is_lost_when_the_driver_holder_changes(pool: &Pool) {
+    fn no_event_is_lost_when_the_holder_changes(pool: &Pool) {
         let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
         let (say, hear) = std::sync::mpsc::channel();
         let echo = pool.spawn(async move {
@@ -114,7 +114,7 @@ mod files {
 
     /// Its last worker sleeps in the driver, or is about to.
     #[test(100)]
-    fn a_pool_ends_although_a_worker_is_parked_on_the_driver() {
+    fn a_pool_ends_beside_a_worker_on_the_driver() {
         let mut seed = Seed::printed();
         for round in 0..20 {
             for_every_kind(|pool| {
@@ -134,7 +134,7 @@ mod files {
 
     /// The driver is made beside the end.
     #[test]
-    fn a_file_made_beside_the_end_fails_or_is_waited_for_no_more() {
+    fn a_file_made_beside_the_end_does_not_hang() {
         let mut seed = Seed::printed();
         for round in 0..200 {
             let pool = Pool::new(1 + round % 2);
@@ -150,7 +150,7 @@ mod files {
     }
 
     #[test(threads in [1, 2])]
-    fn a_task_may_drop_its_own_pool_and_its_files(threads: usize) {
+    fn a_task_may_drop_its_own_pool_and_files(threads: usize) {
         let (give, take) = std::sync::mpsc::channel::<Pool>();
         let pool = Pool::new(threads);
         let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
@@ -201,7 +201,7 @@ fn have_called(pool: &Pool, event: Event, waker: &Waker) -> Waits {
 
 /// Caught: the worker counted as a searcher while it called the waker, so a submission woke no other worker.
 #[test(event in EVENTS.iter().copied())]
-fn a_job_runs_while_a_parked_worker_calls_a_waker(event: Event) {
+fn a_job_runs_beside_a_parked_waker_call(event: Event) {
     let (pool, halt) = (two(), Halt::default());
     let stops = halt.clone();
     let _waits = have_called(&pool, event, &on_wake(move || stops.here()));
@@ -230,7 +230,7 @@ fn a_waker_may_wait_for_a_job(event: Event) {
 ///
 /// Caught: the start of a thread that holds the driver failed, and no waiter that could run no job was called.
 #[test(event in EVENTS.iter().copied(), jobs in [1, 64 + 2])]
-fn a_waiter_polls_if_no_thread_can_be_started(event: Event, jobs: usize) {
+fn a_waiter_polls_without_any_thread(event: Event, jobs: usize) {
     let only_the_first = |number, thread: NewThread| match number {
         0 => thread.start(),
         _ => refused(),

@@ -69,7 +69,7 @@ fn lateness(pool: &Pool, often: Duration, is_set_by_job: bool) -> (Duration, Dur
 }
 
 #[test(alone)]
-fn a_timer_beside_a_long_job_is_on_time_set_by_it_or_before() {
+fn a_timer_beside_a_long_job_is_on_time() {
     const ROUNDS: usize = 40;
     for is_set_by_job in [true, false] {
         // Each worker has a CPU of its own: the system may run both on one for a time.

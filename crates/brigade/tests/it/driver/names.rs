@@ -13,7 +13,7 @@ use brigade_testkit::test;
 /// The look-up is over when the first poll returns, and the task goes on to block the only thread. So the job is run by
 /// another thread, and that is there because of the look-up.
 #[test]
-fn another_thread_runs_jobs_while_a_name_is_looked_up() {
+fn a_name_lookup_leaves_a_thread_for_jobs() {
     let pool = Pool::new(1);
     let handle = pool.handle();
     let (ran, runs) = mpsc::channel();

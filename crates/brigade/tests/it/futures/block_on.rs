@@ -17,7 +17,7 @@ use brigade::{Handle, JoinError, JoinHandle, Pool, block_on, spawn, yield_now};
 use brigade_testkit::{Latch, eventually, test};
 
 #[test]
-fn a_future_that_is_not_send_may_be_blocked_on() {
+fn block_on_needs_no_send_future() {
     let (pool, count) = (Pool::new(1), Rc::new(Cell::new(0)));
     let inner = count.clone();
     block_on(async {
@@ -57,7 +57,7 @@ fn block_on_nests() {
 }
 
 #[test((kind, pool) in queue_kinds(1))]
-fn on_a_worker_the_pool_has_another_meanwhile(pool: Pool) {
+fn the_pool_replaces_a_blocked_on_worker(pool: Pool) {
     let handle = pool.handle();
     let outer = pool.submit(move || {
         block_on(async {
@@ -73,7 +73,7 @@ fn on_a_worker_the_pool_has_another_meanwhile(pool: Pool) {
 }
 
 #[test]
-fn a_future_on_the_only_worker_may_block_on_another() {
+fn block_on_nests_on_the_only_worker() {
     let pool = Pool::new(1);
     let nested = pool.spawn(async {
         block_on(async { brigade::spawn(async { block_on(async { 42 }) }).await.unwrap() })
@@ -82,7 +82,7 @@ fn a_future_on_the_only_worker_may_block_on_another() {
 }
 
 #[test]
-fn a_panic_goes_through_and_the_next_call_works() {
+fn block_on_works_again_after_a_panic() {
     let panics = async {
         yield_now().await;
         panic!("expected: in block_on")
@@ -113,7 +113,7 @@ fn late_wakes_of_an_earlier_call_do_no_harm() {
 }
 
 #[test]
-fn a_foreign_thread_that_blocks_forever_delays_no_shutdown() {
+fn an_endless_foreign_block_on_delays_no_shutdown() {
     let pool = Pool::new(2);
     // A thread of no pool.
     drop(thread::Builder::new().spawn(|| block_on(pending::<()>())));
@@ -123,7 +123,7 @@ fn a_foreign_thread_that_blocks_forever_delays_no_shutdown() {
 
 /// Neither the number of polls of a handle nor its existence shows what else the future waits for.
 #[test]
-fn a_wait_for_something_else_is_not_taken_for_one_for_a_job() {
+fn a_wait_for_a_foreign_event_is_no_wait_for_a_job() {
     /// Polls a future that waits.
     type Way = fn(&mut JoinHandle<()>, Handle, &mut Context<'_>);
     let ways: [Way; 2] = [
@@ -161,7 +161,7 @@ fn a_wait_for_something_else_is_not_taken_for_one_for_a_job() {
 /// All other threads of the pool wait for what the first of them is about to make, which the pool does not know. So the waiter polls
 /// the futures that it waits for.
 #[test]
-fn a_value_that_all_jobs_want_may_be_made_by_futures_of_the_pool() {
+fn a_shared_value_may_be_made_by_pool_futures() {
     type Way = fn() -> u32;
     let ways: [Way; 5] = [
         || block_on(spawn(async { 1 })).unwrap(),
@@ -185,7 +185,7 @@ fn a_value_that_all_jobs_want_may_be_made_by_futures_of_the_pool() {
 
 /// The first thread is the only one, or the last.
 #[test(spare in [0, 1])]
-fn a_future_that_yields_in_a_block_on_lets_other_jobs_run(spare: usize) {
+fn a_yield_inside_block_on_lets_jobs_run(spare: usize) {
     let pool = Pool::builder().threads(1).spare_threads(spare).build().unwrap();
     let is_set = Arc::new(OnceLock::new());
     let (handle, set) = (pool.handle(), is_set.clone());
@@ -202,7 +202,7 @@ fn a_future_that_yields_in_a_block_on_lets_other_jobs_run(spare: usize) {
 
 /// Were each job to take the next in the wait of its future, the last would be on top of all others.
 #[test]
-fn jobs_whose_futures_yield_inside_calls_that_block_are_not_on_top_of_each_other() {
+fn yields_inside_blocking_calls_do_not_stack_jobs() {
     thread_local! {
         static DEPTH: Cell<usize> = const { Cell::new(0) };
     }
@@ -233,7 +233,7 @@ fn jobs_whose_futures_yield_inside_calls_that_block_are_not_on_top_of_each_other
 
 /// On the only thread, each job lies on top of the job before it.
 #[test]
-fn a_wait_by_block_on_for_a_job_beneath_it_fails_and_does_not_hang() {
+fn block_on_a_job_beneath_it_fails() {
     let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
     let (send, take) = mpsc::channel::<JoinHandle<u32>>();
     let beneath = pool.submit(move || block_on(take.recv().unwrap()));

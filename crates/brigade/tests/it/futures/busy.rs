@@ -125,7 +125,7 @@ fn kinds() -> Vec<Kind> {
 
 /// A worker does not know of its first poll after the close that this runs no closure.
 #[test]
-fn each_is_polled_at_most_twice_after_the_close() {
+fn the_close_allows_each_at_most_two_polls() {
     for (kind, busy) in kinds().into_iter().enumerate() {
         let (pool, drops) = (Pool::new(1), Drops::default());
         let futures = busy(&drops).into_iter();
@@ -151,7 +151,7 @@ fn each_is_polled_at_most_twice_after_the_close() {
 
 /// Caught: the pool drained for ever.
 #[test(threads in [1, 2, 4])]
-fn a_dropped_pool_cancels_futures_that_keep_each_other_busy(threads: usize) {
+fn drop_cancels_mutually_busy_futures(threads: usize) {
     for busy in kinds() {
         let (pool, drops, polls) = (Pool::new(threads), Drops::default(), Arc::default());
         let futures = busy(&drops).into_iter().map(|future| pool.spawn(counted(future, &polls)));
@@ -167,7 +167,7 @@ fn a_dropped_pool_cancels_futures_that_keep_each_other_busy(threads: usize) {
 
 /// Caught: they kept the jobs of a `LocalPool` from its end.
 #[test]
-fn a_dropped_local_pool_cancels_local_futures_that_keep_each_other_busy() {
+fn drop_cancels_mutually_busy_local_futures() {
     let (pool, drops) = (LocalPool::new().unwrap(), Drops::default());
     pair(&drops).into_iter().for_each(|future| drop(pool.spawn_local(future)));
     (0..10).for_each(|_| _ = pool.tick());
@@ -177,7 +177,7 @@ fn a_dropped_local_pool_cancels_local_futures_that_keep_each_other_busy() {
 
 /// The end of the job depends on its future, which depends on nothing that runs.
 #[test(threads in [1, 2, 4])]
-fn they_do_not_keep_a_job_waiting_for_a_future_that_waits(threads: usize) {
+fn they_block_no_join_of_a_pending_future(threads: usize) {
     let waits: [fn() -> bool; 4] = [
         || spawn(pending::<()>()).join().is_err(),
         || block_on(async { spawn(pending::<()>()).await.is_err() }),
@@ -199,7 +199,7 @@ fn they_do_not_keep_a_job_waiting_for_a_future_that_waits(threads: usize) {
 }
 
 #[test(threads in [1, 2])]
-fn they_are_polled_as_long_as_a_closure_runs(threads: usize) {
+fn polls_continue_while_a_closure_runs(threads: usize) {
     let (pool, gate, drops) = (Pool::new(threads + 1), Gate::closed(), Drops::default());
     let job = held(&pool, &gate);
     let polls = Arc::default();
@@ -216,7 +216,7 @@ fn they_are_polled_as_long_as_a_closure_runs(threads: usize) {
 
 /// Caught: the thread of the closure counted as one that polls a future.
 #[test]
-fn they_are_polled_as_long_as_a_closure_runs_inside_the_poll_of_a_future() {
+fn polls_continue_while_a_poll_runs_a_closure() {
     let (pool, gate, end, drops) = (Pool::new(3), Gate::closed(), Gate::closed(), Drops::default());
     let (job, polls) = (held(&pool, &gate), Arc::default());
     pair(&drops).into_iter().for_each(|future| drop(pool.spawn(counted(future, &polls))));
@@ -250,7 +250,7 @@ fn they_are_polled_as_long_as_a_closure_runs_inside_the_poll_of_a_future() {
 
 /// Caught: only the thread that closed the pool looked for jobs that wait for futures which wait.
 #[test]
-fn the_last_work_off_the_pool_ends_a_wait_for_a_future_that_waits() {
+fn the_last_off_pool_work_ends_pending_joins() {
     let (pool, gate) = (Pool::new(2), Gate::closed());
     let handle = pool.handle();
     occupy(&pool, &gate);
@@ -326,7 +326,7 @@ const WAITS_FOREVER: [(&str, WaitsForever); 5] = [
 
 /// Caught: the pool waited for the work, which waited for a future that only the end of the pool ends.
 #[test(threads in [1, 2])]
-fn they_do_not_keep_work_off_the_pool_that_waits_for_a_future_that_waits(threads: usize) {
+fn off_pool_work_may_await_a_pending_future(threads: usize) {
     for ((way, off_pool), (name, wait)) in
         OFF_THE_POOL.into_iter().flat_map(|way| WAITS_FOREVER.map(|wait| (way, wait)))
     {
@@ -361,7 +361,7 @@ fn they_do_not_keep_work_off_the_pool_that_waits_for_a_future_that_waits(threads
 
 /// The work ends, and may wake the future by then.
 #[test]
-fn they_are_polled_as_long_as_work_off_the_pool_runs_or_waits_for_anything_else() {
+fn polls_continue_beside_off_pool_work() {
     let waits: [fn(&Gate); 2] = [Gate::wait, |gate| {
         while !gate.is_open() {
             block_on(brigade::time::sleep(Duration::from_micros(100)));

@@ -10,7 +10,7 @@ use brigade::{Cause, JoinError, JoinHandle, Pool, block_on, yield_now};
 use brigade_testkit::{Drops, Gate, Latch, OnDrop, Seed, eventually, test};
 
 #[test]
-fn a_future_that_is_being_polled_is_dropped_when_that_poll_ends() {
+fn a_cancelled_future_drops_after_its_poll() {
     let pool = Pool::new(1);
     for ready in [false, true] {
         let (begun, begins) = mpsc::channel();
@@ -106,7 +106,7 @@ impl Drop for Bomb {
 
 /// Row 56: every way a future may end, beside every time at which it is cancelled or its handle dropped.
 #[test(120)]
-fn in_every_case_a_future_has_one_outcome_and_is_dropped_once() {
+fn every_cancel_gives_one_outcome_and_one_drop() {
     use Point::*;
     let pools = [Pool::new(1), Pool::new(2)];
     for bits in 0..8 {
@@ -199,7 +199,7 @@ fn run(pool: &Pool, case: Case) {
 
 /// Row 60 with threads: canceller, worker and waiting thread agree on the outcome.
 #[test]
-fn a_cancel_beside_the_end_has_one_winner_that_all_agree_on() {
+fn a_cancel_beside_the_end_has_one_winner() {
     let (pool, mut seed) = (Pool::new(2), Seed::printed());
     let (mut won, mut lost) = (0, 0);
     for _ in 0..3000 {

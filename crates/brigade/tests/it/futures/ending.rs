@@ -17,7 +17,7 @@ async fn never(token: Token) {
 }
 
 #[test]
-fn a_drained_pool_polls_a_future_for_which_a_job_waits() {
+fn a_drained_pool_polls_a_joined_future() {
     let (pool, gate, drops) = (Pool::new(2), Gate::closed(), Drops::default());
     occupy(&pool, &gate);
     let handle = pool.handle();
@@ -36,7 +36,7 @@ fn a_drained_pool_polls_a_future_for_which_a_job_waits() {
 
 /// As long as a job runs, the pool has not ended, and a wake from any thread counts.
 #[test]
-fn a_pool_that_drains_can_be_woken_from_outside() {
+fn a_draining_pool_can_be_woken_from_outside() {
     for _ in 0..200 {
         let (pool, gate, latch) = (Pool::new(2), Gate::closed(), Latch::default());
         let inner = gate.clone();
@@ -58,7 +58,7 @@ fn a_pool_that_drains_can_be_woken_from_outside() {
 }
 
 #[test]
-fn a_pool_without_threads_cancels_pending_futures_at_its_end() {
+fn a_pool_without_threads_cancels_pending_futures() {
     let builder = Pool::builder().threads(0..=2).keep_alive(std::time::Duration::from_micros(1));
     let (pool, drops) = (builder.build().unwrap(), Drops::default());
     let job = pool.spawn(never(drops.token()));
@@ -70,7 +70,7 @@ fn a_pool_without_threads_cancels_pending_futures_at_its_end() {
 
 /// Row 63: a circle of handles, inside the futures that wait for them.
 #[test]
-fn two_futures_that_wait_for_each_other_are_gone_with_their_pool() {
+fn mutually_waiting_futures_go_with_their_pool() {
     let (pool, drops) = (Pool::new(2), Drops::default());
     let slots = [(); 2].map(|()| Arc::new(Mutex::new(None::<JoinHandle<()>>)));
     let future = |other: &Arc<Mutex<Option<JoinHandle<()>>>>, token: Token| {
@@ -98,7 +98,7 @@ fn two_futures_that_wait_for_each_other_are_gone_with_their_pool() {
 
 /// Row 59: the waking thread continues after the pool has run the future and ended.
 #[test]
-fn wakes_beside_the_end_of_the_pool_lose_no_future_and_touch_nothing_that_is_gone() {
+fn wakes_beside_the_end_lose_and_touch_nothing() {
     let mut seed = Seed::printed();
     for round in 0..1000 {
         let (pool, latch, drops) = (Pool::new(1 + round % 2), Latch::default(), Drops::default());
@@ -141,7 +141,7 @@ async fn told(polled: mpsc::Sender<()>) {
 
 /// A pool that drains has nothing else left.
 #[test]
-fn the_end_of_a_pool_ends_the_wait_of_a_job_for_a_future_that_waits() {
+fn the_end_of_a_pool_ends_a_join_of_a_pending_future() {
     type Way = fn(mpsc::Sender<()>);
     let ways: [(&str, Way); 5] = [
         ("join", |polled| _ = brigade::spawn(told(polled)).join()),
@@ -191,7 +191,7 @@ fn the_end_of_a_pool_ends_the_wait_of_a_job_for_a_future_that_waits() {
 
 /// It waits for something else, which the future may outlive.
 #[test]
-fn a_pool_that_drains_polls_its_futures_while_a_job_waits_for_something_else() {
+fn a_draining_pool_polls_while_a_job_waits_elsewhere() {
     let (pool, other) = (Pool::new(1), Pool::new(1));
     let ((go, goes), (wake, wakes)) = (mpsc::channel::<()>(), async_channel::bounded::<()>(1));
     let future = pool.spawn(async move { wakes.recv().await.is_err() });

@@ -42,7 +42,7 @@ fn a_handle_can_be_awaited() {
 }
 
 #[test]
-fn a_cancelled_job_wakes_the_task_that_awaits_it() {
+fn a_cancelled_job_wakes_its_awaiting_task() {
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let bell = Arc::new(WakeCounter::default());
@@ -98,7 +98,7 @@ const USES: [(&str, u64, Use); 4] = [
 ];
 
 #[test((name, rounds, act) in USES)]
-fn a_handle_that_was_polled_may_be_used_in_any_way_and_lets_its_waker_go(rounds: u64, act: Use) {
+fn a_polled_handle_stays_usable_and_drops_its_waker(rounds: u64, act: Use) {
     let pool = Pool::new(1);
     for _ in 0..rounds {
         let (gate, bell) = (Gate::closed(), Arc::default());
@@ -111,7 +111,7 @@ fn a_handle_that_was_polled_may_be_used_in_any_way_and_lets_its_waker_go(rounds:
 
 /// The waker holds the last reference to something whose drop calls the pool.
 #[test]
-fn a_waker_whose_drop_calls_the_pool_blocks_nothing() {
+fn a_wakers_drop_may_call_the_pool() {
     let (pool, drops) = (Pool::new(1), Arc::<AtomicUsize>::default());
     for round in 0..200 {
         let (gate, bell) = (Gate::closed(), Arc::default());

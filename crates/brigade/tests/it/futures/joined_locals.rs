@@ -5,10 +5,7 @@ use brigade_testkit::test;
 
 /// In a full pool the future is queued beyond the capacity, on the worker of the job that joins it.
 #[test(when_full in [WhenFull::Block, WhenFull::RunInCaller], threads in [1, 2, 4])]
-fn a_future_of_a_full_pool_is_joined_by_a_job_although_it_awaits_a_local_future(
-    when_full: WhenFull,
-    threads: usize,
-) {
+fn a_full_pool_joins_futures_of_local_futures(when_full: WhenFull, threads: usize) {
     let builder = Pool::builder().threads(threads).capacity(1).when_full(when_full);
     let pool = builder.build().unwrap();
     let here = pool.handle();

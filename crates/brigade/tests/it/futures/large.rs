@@ -102,7 +102,7 @@ fn body_with_a_stack_for_the_copies() {
 
 /// Caught: 15 copies for `spawn` and 36 in a set, so that a future of 100 kB was too much for a worker.
 #[test]
-fn a_large_future_is_copied_once_by_each_function_that_takes_it() {
+fn each_function_copies_a_large_future_once() {
     let mut this = this_program();
     let this = this.args(["--ignored", "--exact", "--nocapture"]);
     let Output { status, stdout, .. } =
@@ -112,7 +112,7 @@ fn a_large_future_is_copied_once_by_each_function_that_takes_it() {
 }
 
 #[test]
-fn each_function_that_takes_a_future_has_a_row() {
+fn each_function_taking_a_future_has_a_row() {
     let api = include_str!("../../../../../docs/api.txt").lines();
     let takes = |line: &&str| {
         ["F: core::future::Future", "F: brigade_task::Spawnable"].iter().any(|of| line.contains(of))

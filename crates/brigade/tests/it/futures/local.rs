@@ -60,7 +60,7 @@ pub(crate) fn local_on(pool: &Pool, latch: &Latch, drops: &Drops) -> (JoinHandle
 }
 
 #[test(for_every_row)]
-fn a_local_future_is_polled_and_dropped_on_its_worker_wherever_it_is_woken(pool: Pool) {
+fn a_local_future_stays_on_its_worker(pool: Pool) {
     let drops = Drops::default();
     for round in 1..20 {
         let latch = Latch::default();
@@ -82,7 +82,7 @@ fn a_local_future_is_polled_and_dropped_on_its_worker_wherever_it_is_woken(pool:
 }
 
 #[test]
-fn a_sleeping_worker_wakes_up_for_its_local_future_and_no_other_does() {
+fn a_local_wake_wakes_only_its_worker() {
     let pool = Pool::builder().threads(3).prestart(3).build().unwrap();
     let drops = Drops::default();
     for _ in 0..300 {
@@ -117,7 +117,7 @@ fn no_wake_of_a_local_future_is_lost() {
 }
 
 #[test(how in [Shutdown::Drain, Shutdown::Discard])]
-fn local_futures_that_wait_are_cancelled_on_their_thread_when_the_pool_ends(how: Shutdown) {
+fn the_end_cancels_local_futures_on_their_thread(how: Shutdown) {
     for_every_row(|pool| {
         let (latch, drops) = (Latch::default(), Drops::default());
         let jobs = [(); 5].map(|()| local_on(&pool, &latch, &drops).0);
@@ -134,7 +134,7 @@ fn local_futures_that_wait_are_cancelled_on_their_thread_when_the_pool_ends(how:
 }
 
 #[test]
-fn wakes_of_local_futures_beside_the_end_of_the_pool_touch_nothing_that_is_gone() {
+fn local_wakes_beside_the_end_touch_nothing_gone() {
     for _ in 0..500 {
         let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
         let jobs = [(); 3].map(|()| local_on(&pool, &latch, &drops).0);
@@ -152,7 +152,7 @@ fn wakes_of_local_futures_beside_the_end_of_the_pool_touch_nothing_that_is_gone(
 
 /// Its drop submits, wakes and spawns after its worker has ended as one.
 #[test]
-fn the_drop_of_a_local_future_at_the_end_may_call_anything() {
+fn a_local_futures_last_drop_may_call_anything() {
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
     for _ in 0..10 {
         let (waits, latch, drops, handle) =
@@ -176,7 +176,7 @@ fn the_drop_of_a_local_future_at_the_end_may_call_anything() {
 }
 
 #[test]
-fn a_local_future_is_cancelled_from_anywhere_and_dropped_on_its_worker() {
+fn a_foreign_cancel_drops_a_local_future_on_its_worker() {
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
     for round in 1..200 {
         let (job, _) = local_on(&pool, &latch, &drops);
@@ -202,7 +202,7 @@ fn a_worker_joins_its_own_local_future() {
 }
 
 #[test]
-fn the_output_of_a_local_future_need_not_be_send() {
+fn a_local_output_need_not_be_send() {
     let pool = Pool::new(1);
     let sum = pool.submit(|| {
         let parts = [1, 2, 3].map(|n| spawn_local(async move { Rc::new(n) }));

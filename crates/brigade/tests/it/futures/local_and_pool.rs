@@ -14,7 +14,7 @@ use brigade_testkit::{Drops, Gate, Latch, Meeting, eventually, spin_for, stays, 
 
 /// A worker with a local future stays, and leaves when that has ended.
 #[test]
-fn an_idle_worker_with_a_local_future_does_not_leave() {
+fn a_local_future_keeps_its_idle_worker() {
     let builder = Pool::builder().threads(0..=2).keep_alive(Duration::from_millis(1));
     let (pool, latch, drops) = (builder.build().unwrap(), Latch::default(), Drops::default());
     let (job, _) = local_on(&pool, &latch, &drops);
@@ -31,7 +31,7 @@ fn an_idle_worker_with_a_local_future_does_not_leave() {
 }
 
 #[test]
-fn a_pool_that_is_made_smaller_keeps_the_worker_with_a_local_future() {
+fn a_smaller_pool_keeps_a_local_futures_worker() {
     let (pool, latch, drops) = (Pool::new(3), Latch::default(), Drops::default());
     let jobs = [(); 20].map(|()| local_on(&pool, &latch, &drops).0);
     eventually("all wait", || latch.waiting() == 20);
@@ -49,7 +49,7 @@ fn a_pool_that_is_made_smaller_keeps_the_worker_with_a_local_future() {
 
 /// Neither starves the other: a local future that yields forever, and jobs from outside and inside.
 #[test]
-fn a_local_future_that_yields_forever_and_other_jobs_take_turns() {
+fn an_endless_local_yield_alternates_with_jobs() {
     let (pool, stop) = (Pool::new(1), Arc::new(AtomicBool::new(false)));
     let (polls, stops) = (Arc::<AtomicUsize>::default(), stop.clone());
     let counts = polls.clone();
@@ -82,7 +82,7 @@ fn a_local_future_that_yields_forever_and_other_jobs_take_turns() {
 }
 
 #[test]
-fn wait_idle_waits_for_a_local_future_that_was_woken_and_for_none_that_waits() {
+fn wait_idle_waits_only_for_woken_local_futures() {
     let (pool, drops) = (Pool::new(2), Drops::default());
     for round in 1..200 {
         let (latch, gate) = (Latch::default(), Gate::closed());
@@ -108,7 +108,7 @@ fn wait_idle_waits_for_a_local_future_that_was_woken_and_for_none_that_waits() {
 }
 
 #[test]
-fn wait_idle_waits_for_a_local_future_that_was_woken_while_its_worker_was_busy() {
+fn wait_idle_waits_for_a_local_woken_while_busy() {
     for _ in 0..5 {
         let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
         let (local, its_thread) = local_on(&pool, &latch, &drops);
@@ -142,7 +142,7 @@ fn wait_idle_waits_for_a_local_future_that_was_woken_while_its_worker_was_busy()
 }
 
 #[test]
-fn a_local_future_may_be_as_large_as_it_likes_and_never_end() {
+fn a_local_future_may_be_large_and_endless() {
     let pool = Pool::new(1);
     let (polled, polls) = mpsc::channel();
     pool.execute(move || {
@@ -163,7 +163,7 @@ fn a_local_future_may_be_as_large_as_it_likes_and_never_end() {
 
 /// A worker polls its local futures before it takes what lies on a queue, so another must come for that.
 #[test]
-fn a_future_that_yields_goes_on_although_a_local_one_blocks_its_worker() {
+fn a_yielding_future_leaves_a_blocked_worker() {
     let pool = Pool::builder().threads(2).prestart(2).build().unwrap();
     for _ in 0..20 {
         eventually("both sleep", || pool.metrics().idle_threads == 2);

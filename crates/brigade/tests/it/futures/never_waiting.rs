@@ -136,7 +136,7 @@ mod io {
 }
 
 #[test((name, make) in operations())]
-fn operations_that_are_always_ready_yield_to_other_jobs_after_128_of_them(make: Make) {
+fn ready_operations_yield_after_128(make: Make) {
     let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
     let ran = pool.spawn(async move {
         let (mut operation, has_run) = (make(), Arc::new(AtomicBool::new(false)));
@@ -156,7 +156,7 @@ fn operations_that_are_always_ready_yield_to_other_jobs_after_128_of_them(make: 
 
 /// The future is between two operations when it is cancelled, or when its pool is discarded.
 #[test((name, make) in operations(), cancels in [true, false])]
-fn a_future_that_must_stop_is_dropped_at_its_next_operation(make: Make, cancels: bool) {
+fn a_stopped_future_drops_at_its_next_operation(make: Make, cancels: bool) {
     let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
     let ((gate, passed), drops) = (<(Gate, Arc<AtomicUsize>)>::default(), Drops::default());
     let (wait, passes, token) = (gate.clone(), passed.clone(), drops.token());
@@ -197,7 +197,7 @@ fn await_in_a_scope(make: Make) -> bool {
 
 /// Caught: the budget asked the job that had opened the scope, so the operation yielded in each poll, forever.
 #[test((name, make) in operations(), ends in ["running", "pending", "pool"])]
-fn a_future_of_a_scope_ends_although_the_job_that_opened_it_must_stop(make: Make, ends: &str) {
+fn a_stopped_opener_lets_its_scoped_future_end(make: Make, ends: &str) {
     let (pool, opened) = (Pool::new(1), Arc::new(AtomicUsize::new(0)));
     let opens = opened.clone();
     let open = move || _ = opens.fetch_add(await_in_a_scope(make).into(), Ordering::Relaxed);
@@ -238,7 +238,7 @@ async fn always_ready() {
 }
 
 #[test]
-fn a_timeout_ends_a_future_whose_operations_are_always_ready() {
+fn a_timeout_ends_always_ready_operations() {
     let limited = || timeout(Duration::from_millis(1), always_ready());
     let pool = Pool::new(1);
     assert_eq!(pool.spawn(limited()).join().unwrap(), Err(Elapsed));
@@ -266,10 +266,7 @@ const BATCHES: [usize; 8] =
 
 /// Caught: the limit's timer found the budget used up in each poll.
 #[test(foreign in [true, false], limit in 0..4)]
-fn a_time_limit_ends_a_loop_that_yields_after_any_number_of_operations(
-    foreign: bool,
-    limit: usize,
-) {
+fn a_time_limit_ends_a_loop_of_any_yield_rate(foreign: bool, limit: usize) {
     let soon = Duration::from_millis(1);
     let pool = Pool::new(1);
     for count in BATCHES {
@@ -290,7 +287,7 @@ fn a_time_limit_ends_a_loop_that_yields_after_any_number_of_operations(
 
 /// Caught: an operation that found the budget used up in each poll.
 #[test((name, make) in operations())]
-fn an_operation_is_ready_beside_a_loop_that_yields_after_any_number_of_them(make: Make) {
+fn an_operation_is_ready_beside_a_loop_of_any_yield_rate(make: Make) {
     let pool = Pool::new(1);
     for count in BATCHES {
         let beside = async move { futures_lite::future::or(batches(count, true), make()()).await };
@@ -300,7 +297,7 @@ fn an_operation_is_ready_beside_a_loop_that_yields_after_any_number_of_them(make
 
 /// An executor that knows no budget polls it again and again, inside one poll.
 #[test]
-fn a_foreign_executor_inside_a_poll_that_has_used_its_budget_goes_on() {
+fn a_foreign_executor_survives_a_spent_budget() {
     let pool = Pool::new(1);
     let many = async {
         for _ in 0..BUDGET * 3 {
@@ -321,7 +318,7 @@ fn a_foreign_executor_inside_a_poll_that_has_used_its_budget_goes_on() {
 
 /// The time that the body takes is that of the ticks themselves. By a clock that stands: half a period may pass between two looks at another.
 #[test(missed in [Missed::Skip, Missed::Delay])]
-fn an_interval_whose_body_takes_longer_than_its_period_waits_unless_it_catches_up(missed: Missed) {
+fn a_slow_interval_yields_unless_it_catches_up(missed: Missed) {
     let period = Duration::from_secs(1);
     let other_has_run = LocalPool::paused().unwrap().run_until(async {
         let mut interval = interval_at(now(), period).missed(missed);
@@ -357,7 +354,7 @@ async fn yielding(token: Token, way: usize) {
 }
 
 #[test]
-fn a_pool_that_drains_drops_futures_that_yield_once_nothing_else_runs() {
+fn drain_drops_yielding_futures_at_the_end() {
     for threads in [1, 2] {
         for way in 0..4 {
             for count in [1, 5] {
@@ -388,7 +385,7 @@ fn a_pool_that_drains_drops_futures_that_yield_once_nothing_else_runs() {
 }
 
 #[test]
-fn a_pool_that_drains_polls_futures_that_yield_as_long_as_a_job_waits_for_them() {
+fn drain_polls_yielding_futures_while_joined() {
     async fn some() -> u32 {
         for _ in 0..20 {
             yield_now().await;
@@ -425,7 +422,7 @@ fn a_pool_that_drains_polls_futures_that_yield_as_long_as_a_job_waits_for_them()
 }
 
 #[test]
-fn a_pool_that_finishes_polls_futures_that_yield_to_their_end() {
+fn finish_polls_yielding_futures_to_their_end() {
     let pool = Pool::new(2);
     let jobs: Vec<_> = (0..3)
         .map(|_| {
@@ -446,7 +443,7 @@ fn a_pool_that_finishes_polls_futures_that_yield_to_their_end() {
 
 /// Caught: each look elsewhere took the place of a job of the worker's own queue.
 #[test]
-fn a_wait_that_looks_elsewhere_before_each_job_runs_its_own_queue() {
+fn a_wait_that_looks_elsewhere_runs_its_own_queue() {
     let pool = Pool::builder().threads(1).spare_threads(0).fairness(1).build().unwrap();
     let waits = || {
         let is_over = Arc::new(AtomicBool::new(false));

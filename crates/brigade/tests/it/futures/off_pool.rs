@@ -13,7 +13,7 @@ use brigade_testkit::{Drops, Gate, Latch, eventually, test};
 
 /// Caught: each drop wakes the next future and drops it right there, 20,000 frames deep.
 #[test(how in [Shutdown::Drain, Shutdown::Discard])]
-fn a_chain_of_futures_that_wait_for_each_other_is_dropped_in_a_loop(how: Shutdown) {
+fn a_chain_of_waiting_futures_drops_in_a_loop(how: Shutdown) {
     const LENGTH: usize = 20_000;
     let (pool, drops) = (Pool::new(2), Drops::default());
     let mut last = None::<JoinHandle<()>>;
@@ -35,7 +35,7 @@ fn a_chain_of_futures_that_wait_for_each_other_is_dropped_in_a_loop(how: Shutdow
 
 /// Caught: the thread waits for the future that it is in.
 #[test]
-fn a_future_that_runs_in_its_caller_may_end_the_pool() {
+fn a_future_run_by_its_caller_may_end_the_pool() {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let handle = pool.handle();
     open_once_closed(&gate, pool.handle());
@@ -46,7 +46,7 @@ fn a_future_that_runs_in_its_caller_may_end_the_pool() {
 
 /// The same where it is dropped by the thread that wakes it too late.
 #[test]
-fn a_future_that_is_dropped_by_its_waker_may_own_its_pool() {
+fn a_future_dropped_by_its_waker_may_own_its_pool() {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let (handle, latch) = (pool.handle(), Latch::default());
     let (waits, inner) = (latch.wait(), handle);
@@ -74,7 +74,7 @@ fn a_future_that_is_dropped_by_its_waker_may_own_its_pool() {
 
 /// Caught: the end was waited for without a limit, once the workers had left.
 #[test(pends in [false, true])]
-fn a_shutdown_waits_for_a_future_on_another_thread_until_its_timeout(pends: bool) {
+fn a_shutdown_awaits_a_foreign_poll_until_its_timeout(pends: bool) {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let (handle, held, drops) = (pool.handle(), Gate::closed(), Drops::default());
     let (inner, token, (begun, begins)) = (held.clone(), drops.token(), mpsc::channel());
@@ -116,7 +116,7 @@ fn deserted(fails: &Arc<AtomicBool>, call: impl Fn() + Send + Sync + 'static) ->
 
 /// Caught: it was dropped, although it had not been cancelled.
 #[test]
-fn a_future_that_is_woken_when_no_thread_is_to_be_had_waits_for_the_next_one() {
+fn a_wake_without_a_thread_waits_for_the_next() {
     let fails = Arc::new(AtomicBool::new(false));
     let (pool, latch) = (deserted(&fails, || ()), Latch::default());
     let mut job = pool.spawn(latch.wait());
@@ -133,7 +133,7 @@ fn a_future_that_is_woken_when_no_thread_is_to_be_had_waits_for_the_next_one() {
 
 /// The same without a submission: the end of the pool starts a thread, or drops it.
 #[test(failing in [false, true])]
-fn the_end_of_a_pool_without_a_thread_polls_or_drops_woken_futures(failing: bool) {
+fn a_threadless_end_polls_or_drops_woken_futures(failing: bool) {
     let fails = Arc::new(AtomicBool::new(false));
     let (pool, latch) = (deserted(&fails, || ()), Latch::default());
     let job = pool.spawn(latch.wait());
@@ -149,7 +149,7 @@ fn the_end_of_a_pool_without_a_thread_polls_or_drops_woken_futures(failing: bool
 
 /// Caught: it was left to the end of the pool, which waited for it.
 #[test]
-fn a_future_that_is_woken_in_a_closed_pool_without_a_thread_is_dropped() {
+fn a_closed_threadless_pool_drops_woken_futures() {
     let fails = Arc::new(AtomicBool::new(false));
     let (pool, latch) = (deserted(&fails, || ()), Latch::default());
     let job = pool.spawn(latch.wait());
@@ -183,7 +183,7 @@ fn a_spawner_may_wake_futures() {
 }
 
 #[test(policy in [WhenFull::DropOldest, WhenFull::DropNewest])]
-fn a_future_that_is_dropped_for_room_is_counted_once(policy: WhenFull) {
+fn a_future_dropped_for_room_counts_once(policy: WhenFull) {
     let (pool, gate) = busy(Pool::builder(), 1, policy);
     let oldest = pool.spawn(async { 1 });
     let newest = pool.spawn(async { 2 });
@@ -199,7 +199,7 @@ fn a_future_that_is_dropped_for_room_is_counted_once(policy: WhenFull) {
 
 /// Caught: a woken future was taken out and put back, again and again, before the job that lies in another injector.
 #[test]
-fn woken_futures_hide_no_job_from_an_eviction() {
+fn woken_futures_hide_no_job_from_eviction() {
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
     let (pool, gate) = (builder.build().unwrap(), Gate::closed());
     let latches = [(); 8].map(|()| Latch::default());
@@ -224,7 +224,7 @@ fn woken_futures_hide_no_job_from_an_eviction() {
 
 /// Waits begin and time out at the same time, in a pool that is open or closed.
 #[test]
-fn a_future_that_is_woken_beside_waits_and_the_closing_is_polled() {
+fn a_wake_beside_waits_and_the_close_is_polled() {
     for _ in 0..100 {
         let (pool, gate, latches) =
             (Pool::new(2), Gate::closed(), [(); 8].map(|()| Latch::default()));

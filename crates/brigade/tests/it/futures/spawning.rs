@@ -12,7 +12,7 @@ use brigade::{Pool, Reason, WhenFull, block_on, yield_now};
 use brigade_testkit::{Drops, Gate, Latch, eventually, test};
 
 #[test((kind, pool) in queue_kinds(2))]
-fn a_future_is_polled_to_its_end_and_its_handle_returns_the_output(pool: Pool) {
+fn a_spawned_future_returns_its_output(pool: Pool) {
     for n in 0..500 {
         let (latch, other) = (Latch::default(), Latch::default());
         let future = {
@@ -39,7 +39,7 @@ fn a_future_is_polled_to_its_end_and_its_handle_returns_the_output(pool: Pool) {
 
 /// A thousand wakes, from outside and from inside: one job accepted, and never more than that to be seen.
 #[test((kind, pool) in queue_kinds(2))]
-fn however_often_it_is_woken_a_future_is_one_job(pool: Pool) {
+fn any_number_of_wakes_is_one_job(pool: Pool) {
     let latch = Latch::default();
     let woken_from_outside = pool.spawn(latch.wait());
     let woken_from_inside = pool.spawn(async {
@@ -62,7 +62,7 @@ fn however_often_it_is_woken_a_future_is_one_job(pool: Pool) {
 }
 
 #[test]
-fn in_a_full_pool_a_future_comes_back_and_one_that_has_begun_needs_no_room() {
+fn a_full_pool_returns_only_new_futures() {
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::Reject);
     let (pool, latch, gate) = (builder.build().unwrap(), Latch::default(), Gate::closed());
     let waits = pool.spawn(latch.wait());
@@ -79,7 +79,7 @@ fn in_a_full_pool_a_future_comes_back_and_one_that_has_begun_needs_no_room() {
 }
 
 #[test]
-fn a_full_pool_whose_submitters_help_polls_the_future_here_at_first() {
+fn a_full_run_in_caller_pool_polls_the_future_here() {
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let (pool, gate) = (builder.build().unwrap(), Gate::closed());
     occupy(&pool, &gate);
@@ -98,7 +98,7 @@ fn a_full_pool_whose_submitters_help_polls_the_future_here_at_first() {
 
 /// Row 67: the futures that the iterator had yielded by then run.
 #[test]
-fn futures_spawned_before_an_iterator_panics_run() {
+fn futures_before_an_iterators_panic_run() {
     let (pool, drops) = (Pool::new(2), Drops::default());
     let tokens = (0..10).map(|n| {
         assert!(n < 7, "expected: the iterator panics");
@@ -113,7 +113,7 @@ fn futures_spawned_before_an_iterator_panics_run() {
 
 /// Row 70: a poll after the end affects only the caller.
 #[test]
-fn a_future_that_polls_another_after_its_end_fails_alone() {
+fn a_poll_of_an_ended_future_fails_alone() {
     struct Twice<F>(Pin<Box<F>>);
     impl<F: Future> Future for Twice<F> {
         type Output = F::Output;
@@ -131,7 +131,7 @@ fn a_future_that_polls_another_after_its_end_fails_alone() {
 }
 
 #[test]
-fn a_large_future_is_spawned_and_moved_nowhere() {
+fn a_large_future_moves_only_at_its_spawn() {
     let pool = Pool::builder().threads(1).stack_size(256 * 1024).build().unwrap();
     let thread = std::thread::Builder::new().stack_size(128 << 20).spawn(move || {
         let large = [1_u8; 1 << 20];

@@ -30,7 +30,7 @@ fn waits(pool: &Pool, is_future: bool) -> (JoinHandle<()>, Box<dyn Fn()>) {
 /// Row 58: from several threads, a worker among them, many thousand times; it is polled by one thread at a time and is on a
 /// queue at most once.
 #[test((kind, pool) in queue_kinds(2))]
-fn a_future_woken_by_everybody_at_once_is_queued_once_and_polled_by_one_thread(pool: Pool) {
+fn concurrent_wakes_queue_a_future_once(pool: Pool) {
     let (latch, polls, inside) =
         (Latch::default(), Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
     let (mut waits, counted) = (Box::pin(latch.wait()), polls.clone());
@@ -82,7 +82,7 @@ fn a_wake_while_it_is_polled_is_not_lost() {
 
 /// Row 64: after the end of the future, of its handle and of its pool.
 #[test(cancelled in [false, true])]
-fn a_waker_that_outlives_everything_does_nothing_and_frees_the_memory_last(cancelled: bool) {
+fn an_outliving_waker_frees_the_memory_last(cancelled: bool) {
     let drops = Drops::default();
     let (pool, latch) = (Pool::new(1), Latch::default());
     let (mut waits, token) = (Box::pin(latch.wait()), drops.token());
@@ -107,7 +107,7 @@ fn a_waker_that_outlives_everything_does_nothing_and_frees_the_memory_last(cance
 }
 
 #[test]
-fn a_waker_may_be_called_by_the_destructor_of_a_thread_local() {
+fn a_thread_locals_destructor_may_call_a_waker() {
     let (pool, other) = (Pool::new(1), Pool::new(1));
     for by_a_worker in [false, true] {
         let latch = Latch::default();
@@ -133,7 +133,7 @@ fn a_waker_may_be_called_by_the_destructor_of_a_thread_local() {
 
 /// Row 57: a future may be awaited with any waker.
 #[test]
-fn a_waker_that_panics_when_the_job_ends_is_contained() {
+fn a_wakers_panic_at_the_end_is_contained() {
     let pool = Pool::new(1);
     let before = thread_ids(&pool);
     for round in 0..200 {
@@ -151,7 +151,7 @@ fn a_waker_that_panics_when_the_job_ends_is_contained() {
 }
 
 #[test]
-fn a_waker_may_call_the_pool_and_drop_the_last_handle() {
+fn a_waker_may_use_the_pool_and_its_handle() {
     let pool = Pool::new(1);
     for round in 0..200 {
         let ran = Arc::<AtomicUsize>::default();

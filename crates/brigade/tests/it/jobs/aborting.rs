@@ -51,13 +51,13 @@ fn body_with_a_panic_under_the_abort_policy() {
 }
 
 #[test]
-fn a_panic_under_the_abort_policy_ends_the_process_with_its_message() {
+fn the_abort_policy_ends_the_process_with_the_message() {
     let (_, said) = killed(&mut apart("body_with_a_panic_under_the_abort_policy"));
     assert!(said.contains("the reason to abort"), "{said}");
 }
 
 #[test]
-fn the_abort_policy_aborts_although_stderr_is_not_read() {
+fn the_abort_policy_aborts_beside_a_full_stderr() {
     let mut apart = apart("body_with_a_panic_under_the_abort_policy");
     let mut process = apart.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     drop(process.stderr.take());
@@ -68,7 +68,7 @@ fn the_abort_policy_aborts_although_stderr_is_not_read() {
 
 #[test]
 #[ignore = "ends the process; run by the test below"]
-fn body_with_a_panic_in_a_drop_that_unwinds() {
+fn body_with_a_panic_while_unwinding() {
     let pool = Pool::new(1);
     let volatile = OnDrop(|| panic!("the second panic"));
     pool.execute(move || {
@@ -81,8 +81,8 @@ fn body_with_a_panic_in_a_drop_that_unwinds() {
 
 /// Fault 37: the language aborts the process; no pool can prevent it.
 #[test]
-fn a_panic_while_a_job_unwinds_ends_the_process_with_both_messages() {
-    let (_, said) = killed(&mut apart("body_with_a_panic_in_a_drop_that_unwinds"));
+fn a_panic_while_unwinding_prints_both_messages() {
+    let (_, said) = killed(&mut apart("body_with_a_panic_while_unwinding"));
     assert!(said.contains("the first panic") && said.contains("the second panic"), "{said}");
 }
 
@@ -97,7 +97,7 @@ fn deep(kibibytes: usize) -> usize {
 #[cfg(unix)]
 #[test]
 #[ignore = "ends the process; run by the test below"]
-fn body_with_a_job_that_needs_more_stack_than_there_is() {
+fn body_with_a_job_beyond_its_stack() {
     let pool = shallow();
     println!("used {} KiB", pool.submit(|| deep(512)).join().unwrap());
     println!("used {} KiB", pool.submit(|| deep(3 << 10)).join().unwrap());
@@ -106,7 +106,7 @@ fn body_with_a_job_that_needs_more_stack_than_there_is() {
 #[cfg(unix)]
 #[test]
 #[ignore = "ends the process; run by the test below"]
-fn body_with_a_fork_that_needs_more_stack_than_there_is() {
+fn body_with_a_fork_beyond_its_stack() {
     let pool = shallow();
     let used =
         pool.scope(|s| brigade::join(|| s.submit(|| deep(256)).join().unwrap(), || deep(256)));
@@ -118,14 +118,10 @@ fn body_with_a_fork_that_needs_more_stack_than_there_is() {
 /// Fault 39: the guard page catches it, and the message names the worker. A job of a scope borrows from the stack that overflows.
 #[cfg(unix)]
 #[test]
-fn a_job_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
+fn a_stack_overflow_ends_the_process_with_a_message() {
     for (body, before, after) in [
-        ("body_with_a_job_that_needs_more_stack_than_there_is", "used 512 KiB", "used 3072 KiB"),
-        (
-            "body_with_a_fork_that_needs_more_stack_than_there_is",
-            "used (256, 256) KiB",
-            "(3072, 1)",
-        ),
+        ("body_with_a_job_beyond_its_stack", "used 512 KiB", "used 3072 KiB"),
+        ("body_with_a_fork_beyond_its_stack", "used (256, 256) KiB", "(3072, 1)"),
     ] {
         for threads in ["1", "2", "8"] {
             let (shown, said) = killed(apart(body).env(THREADS, threads));
@@ -139,7 +135,7 @@ fn a_job_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
 
 #[test]
 #[ignore = "ends the process; run by the test below"]
-fn body_that_returns_from_main_with_a_busy_default_pool() {
+fn body_returning_from_main_with_a_busy_pool() {
     let (begun, begins) = std::sync::mpsc::channel();
     for _ in 0..100 {
         let begun = begun.clone();
@@ -154,7 +150,7 @@ fn body_that_returns_from_main_with_a_busy_default_pool() {
 
 /// Fault 80: the default pool is in a `static`, and is never dropped.
 #[test]
-fn a_process_with_a_busy_default_pool_ends_when_main_does() {
-    let output = apart("body_that_returns_from_main_with_a_busy_default_pool").output().unwrap();
+fn main_returns_beside_a_busy_default_pool() {
+    let output = apart("body_returning_from_main_with_a_busy_pool").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -30,7 +30,7 @@ const WAYS: [(&str, Cancels); 2] = [
 ];
 
 #[test((way, cancels) in WAYS, for_both_queueings)]
-fn a_queued_closure_is_dropped_in_the_call_and_counted(builder: Builder, cancels: Cancels) {
+fn abort_drops_a_queued_closure_and_counts_it(builder: Builder, cancels: Cancels) {
     let (pool, gate, drops) =
         (builder.threads(1).build().unwrap(), Gate::closed(), Drops::default());
     occupy(&pool, &gate);
@@ -50,7 +50,7 @@ fn a_queued_closure_is_dropped_in_the_call_and_counted(builder: Builder, cancels
 }
 
 #[test((way, cancels) in WAYS)]
-fn a_future_that_waits_is_cancelled_and_so_is_one_that_is_queued(cancels: Cancels) {
+fn pending_and_queued_futures_are_cancelled(cancels: Cancels) {
     let (pool, latch, drops, gate) =
         (Pool::new(1), Latch::default(), Drops::default(), Gate::closed());
     let waits = pool.spawn(holding(drops.token(), latch.clone()));
@@ -70,7 +70,7 @@ fn a_future_that_waits_is_cancelled_and_so_is_one_that_is_queued(cancels: Cancel
 }
 
 #[test]
-fn a_blocked_join_and_an_awaiting_task_are_woken_by_an_abort() {
+fn an_abort_wakes_a_join_and_an_awaiting_task() {
     let (pool, other, gate) = (Pool::new(1), Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let jobs = [(); 2].map(|()| pool.submit(|| ()));
@@ -84,7 +84,7 @@ fn a_blocked_join_and_an_awaiting_task_are_woken_by_an_abort() {
 }
 
 #[test]
-fn it_works_after_the_join_handle_was_dropped() {
+fn it_works_without_the_join_handle() {
     let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
     let future = pool.spawn(holding(drops.token(), latch.clone())).cancel_handle();
     eventually("it waits", || latch.waiting() == 1);
@@ -104,7 +104,7 @@ fn it_works_after_the_join_handle_was_dropped() {
 }
 
 #[test]
-fn of_clones_and_the_shared_handle_on_several_threads_one_cancels() {
+fn one_of_many_concurrent_cancels_wins() {
     for round in 0..200 {
         let (pool, gate, start) = (Pool::new(1), Gate::closed(), Barrier::new(3));
         occupy(&pool, &gate);
@@ -130,7 +130,7 @@ fn of_clones_and_the_shared_handle_on_several_threads_one_cancels() {
 }
 
 #[test]
-fn a_job_is_aborted_by_another_of_its_pool_and_by_itself() {
+fn a_job_is_aborted_by_another_and_by_itself() {
     let pool = Pool::new(1);
     let parent = pool.submit(|| {
         let child = brigade::submit(|| unreachable!());
@@ -150,7 +150,7 @@ fn a_job_is_aborted_by_another_of_its_pool_and_by_itself() {
 }
 
 #[test]
-fn it_outlives_its_pool_and_neither_it_nor_a_handle_keeps_anything_of_that_alive() {
+fn it_outlives_its_pool_and_keeps_nothing_alive() {
     let held = Arc::new(());
     let witness = held.clone();
     let pool = Pool::builder().threads(1).on_start(move |_| _ = &witness).build().unwrap();
@@ -169,7 +169,7 @@ fn it_outlives_its_pool_and_neither_it_nor_a_handle_keeps_anything_of_that_alive
 
 /// For every outcome of the job and every use of its handle.
 #[test]
-fn it_keeps_no_captures_and_no_outcome_alive() {
+fn it_keeps_no_captures_and_no_outcome() {
     let witness = Arc::new(());
     let (pool, mut cancels) = (Pool::new(1), Vec::new());
     for is_future in [false, true] {
@@ -226,7 +226,7 @@ fn race(pool: &Pool, job: JoinHandle<()>, seed: &mut Seed) -> Round {
 }
 
 #[test(120, for_both_queueings)]
-fn a_race_of_join_abort_and_run_has_one_outcome(builder: Builder) {
+fn join_abort_and_run_race_to_one_outcome(builder: Builder) {
     let pool = builder.threads(2).build().unwrap();
     let (witness, mut seed, mut cancelled) = (Arc::new(()), Seed::printed(), 0);
     for round in 0..1500 {

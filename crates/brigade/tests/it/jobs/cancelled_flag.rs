@@ -31,7 +31,7 @@ fn wait_until_cancelled() {
 }
 
 #[test(threads in [1, 2], (kind, pool) in queue_kinds(threads))]
-fn a_running_job_sees_that_it_was_cancelled_and_has_its_own_outcome(pool: Pool) {
+fn a_running_cancelled_job_has_its_own_outcome(pool: Pool) {
     let job = until_cancelled(&pool, || 42);
     let cancel = job.cancel_handle();
     assert!(!cancel.cancel(), "it has started");
@@ -43,7 +43,7 @@ fn a_running_job_sees_that_it_was_cancelled_and_has_its_own_outcome(pool: Pool) 
 }
 
 #[test(panics in [false, true])]
-fn the_next_job_on_the_same_thread_is_not_cancelled(panics: bool) {
+fn the_threads_next_job_is_not_cancelled(panics: bool) {
     let (pool, (sender, receiver)) = (Pool::new(1), mpsc::channel());
     let job = until_cancelled(&pool, move || assert!(!panics, "expected: cancelled"));
     job.cancel();
@@ -55,7 +55,7 @@ fn the_next_job_on_the_same_thread_is_not_cancelled(panics: bool) {
 }
 
 #[test]
-fn a_job_that_is_not_cancelled_never_sees_the_flag_of_one_that_ends() {
+fn a_job_never_sees_an_ending_jobs_flag() {
     let pool = Pool::new(2);
     for _ in 0..10_000 {
         let one = pool.submit(cancelled);
@@ -66,7 +66,7 @@ fn a_job_that_is_not_cancelled_never_sees_the_flag_of_one_that_ends() {
 }
 
 #[test]
-fn a_job_run_inside_another_has_a_flag_of_its_own() {
+fn a_nested_job_has_its_own_flag() {
     let pool = Pool::new(1);
     let outer = until_cancelled(&pool, || {
         let here = thread::current().id();
@@ -108,7 +108,7 @@ fn a_job_sees_its_flag_while_it_unwinds() {
 }
 
 #[test((kind, pool) in queue_kinds(2))]
-fn jobs_without_a_handle_see_that_their_pool_is_discarded(pool: Pool) {
+fn jobs_without_a_handle_see_a_discard(pool: Pool) {
     let (begun, begins) = mpsc::channel();
     let ended = Arc::new(());
     for _ in 0..2 {
@@ -126,7 +126,7 @@ fn jobs_without_a_handle_see_that_their_pool_is_discarded(pool: Pool) {
 }
 
 #[test]
-fn a_pool_that_drains_cancels_nothing() {
+fn a_draining_pool_cancels_nothing() {
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let inner = gate.clone();
     let job = pool.submit(move || {
@@ -139,7 +139,7 @@ fn a_pool_that_drains_cancels_nothing() {
 }
 
 #[test]
-fn nothing_is_cancelled_outside_of_the_job_that_is() {
+fn only_the_cancelled_job_is_cancelled() {
     assert!(!cancelled());
     let pool = Pool::new(1);
     let job = until_cancelled(&pool, || {

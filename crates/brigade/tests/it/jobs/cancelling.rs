@@ -10,7 +10,7 @@ use brigade::{Pool, Shutdown, cancelled};
 use brigade_testkit::{Drops, Gate, Latch, OnDrop, Token, eventually, test};
 
 #[test]
-fn a_guard_that_is_dropped_cancels_its_job_and_one_that_is_joined_gives_the_outcome() {
+fn a_dropped_guard_cancels_and_a_join_does_not() {
     let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
     let future = |token: Token| {
         let waits = latch.wait();
@@ -44,9 +44,7 @@ fn a_guard_that_is_dropped_cancels_its_job_and_one_that_is_joined_gives_the_outc
 }
 
 #[test(how in [Shutdown::Drain, Shutdown::Discard])]
-fn a_shutdown_waits_for_a_job_whose_captures_are_being_dropped_and_reports_it_as_discarded(
-    how: Shutdown,
-) {
+fn a_shutdown_awaits_a_discarded_jobs_drop(how: Shutdown) {
     let (pool, busy, gate) = (Pool::new(1), Gate::closed(), Gate::closed());
     held(&pool, &busy);
     let ((began, begins), goes_on) = (mpsc::channel(), gate.clone());

@@ -404,17 +404,17 @@ fn end(pool: &Pool, gate: &Gate, how: Shutdown) {
 }
 
 #[test]
-fn a_job_that_a_handle_cancels_was_asked() {
+fn a_job_cancelled_by_a_handle_was_asked() {
     all_tell(Cause::Asked, plain, ASKED, run_all);
 }
 
 #[test]
-fn a_job_that_has_not_started_by_its_deadline_is_late() {
+fn a_job_not_started_by_its_deadline_is_late() {
     all_tell(Cause::Deadline, plain, DEADLINE, run_all);
 }
 
 #[test]
-fn the_oldest_job_is_evicted_by_the_next_one() {
+fn the_next_job_evicts_the_oldest() {
     all_tell(Cause::Evicted, drop_oldest, OLDEST, |pool, gate| {
         // A timer's run takes no room.
         (0..3).for_each(|_| pool.execute(|| ()));
@@ -440,14 +440,14 @@ fn the_newest_job_is_evicted_by_itself() {
 }
 
 #[test]
-fn a_job_of_a_pool_that_is_discarded_has_ended() {
+fn a_discard_has_the_cause_ended() {
     let discard = |pool: &Pool, gate: &Gate| end(pool, gate, Shutdown::Discard);
     all_tell(Cause::Ended, plain, DISCARDED, discard);
     all_tell(Cause::Ended, plain, ENDED, discard);
 }
 
 #[test]
-fn a_future_that_waits_as_its_pool_ends_has_ended() {
+fn an_end_while_pending_has_the_cause_ended() {
     all_tell(Cause::Ended, plain, ENDED, |pool, gate| end(pool, gate, Shutdown::Drain));
     for (what, begin) in ENDED {
         let pool = Pool::new(1);
@@ -512,7 +512,7 @@ fn the_first_cause_wins() {
 
 /// A deadline is a limit for the start: it is no cause before the job's turn has come.
 #[test]
-fn a_deadline_that_passes_is_a_cause_only_when_the_job_would_start() {
+fn a_deadline_is_a_cause_only_at_the_start() {
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let [asked, late] = [(), ()].map(|()| late(&pool).submit(|| ()).unwrap());
@@ -523,7 +523,7 @@ fn a_deadline_that_passes_is_a_cause_only_when_the_job_would_start() {
 }
 
 #[test]
-fn a_deadline_that_passes_while_the_job_runs_changes_nothing() {
+fn a_deadline_during_the_run_changes_nothing() {
     let pool = LocalPool::paused().unwrap();
     pool.run_until(async {
         let soon = || brigade::job().deadline(now() + FAR);

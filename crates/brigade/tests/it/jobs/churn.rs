@@ -11,7 +11,7 @@ use brigade_testkit::{Gate, Meeting, Seed, eventually, spin_for, test};
 
 /// Fault 27: the first thread is delayed before it can begin with any job, and does not count as idle.
 #[test(for_both_queueings)]
-fn a_job_does_not_wait_for_a_thread_that_has_not_begun(builder: Builder) {
+fn a_job_does_not_wait_for_a_starting_thread(builder: Builder) {
     let (gate, held) = (Gate::closed(), Arc::new(AtomicBool::new(false)));
     let (until, first) = (gate.clone(), Arc::clone(&held));
     let builder = builder.threads(1..=3).on_start(move |_| {
@@ -35,7 +35,7 @@ fn a_job_does_not_wait_for_a_thread_that_has_not_begun(builder: Builder) {
 
 /// Fault 28, the shape of tokio#8056: a job that is left alone keeps all of its pool from ending.
 #[test(120)]
-fn jobs_that_need_every_thread_meet_on_each_of_512_pools_whose_threads_come_and_go() {
+fn barriers_meet_on_512_changing_pools() {
     let pools = |first: u64| {
         for number in (first..512).step_by(4) {
             let queueing = if number % 2 == 0 { Queueing::Stealing } else { Queueing::Shared };
@@ -66,7 +66,7 @@ fn jobs_that_need_every_thread_meet_on_each_of_512_pools_whose_threads_come_and_
 
 /// Fault 29: a count that slips by one a cycle has to show after as many cycles as its field has values.
 #[test(120)]
-fn after_seventy_thousand_parks_the_counts_are_as_before() {
+fn counts_return_after_70_000_parks() {
     let pool = Pool::builder().threads(4).prestart(4).build().unwrap();
     await_idle_workers(&pool, 4);
     let parks = || pool.metrics().workers.iter().map(|worker| worker.parks).sum::<u64>();
@@ -85,7 +85,7 @@ fn after_seventy_thousand_parks_the_counts_are_as_before() {
 
 /// S10: `rusty_pool` left 3 of 7,200 jobs on a queue that no thread looked at any more.
 #[test]
-fn a_job_submitted_while_a_worker_is_going_idle_is_never_stranded() {
+fn a_job_beside_a_worker_going_idle_runs() {
     let mut seed = Seed::printed();
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         for idle in [Idle::Park, Idle::SpinThenPark(Duration::from_micros(20))] {

@@ -77,7 +77,7 @@ const LOADS: [(&str, Load); 4] = [
 ];
 
 #[test((load, submit) in LOADS, for_every_row)]
-fn jobs_run_exactly_once_however_they_are_submitted_in_every_row(pool: Pool, submit: Load) {
+fn jobs_run_exactly_once_in_every_row(pool: Pool, submit: Load) {
     let tally = Tally::of(1000);
     submit(&pool, tally.clone());
     pool.wait_idle();
@@ -85,7 +85,7 @@ fn jobs_run_exactly_once_however_they_are_submitted_in_every_row(pool: Pool, sub
 }
 
 #[test(for_every_row)]
-fn submitted_jobs_hand_their_values_over_in_every_row(pool: Pool) {
+fn submitted_jobs_return_values_in_every_row(pool: Pool) {
     let outside: Vec<_> = (0..100).map(|n| pool.submit(move || n * 2)).collect();
     let inside = pool.submit(|| {
         let children: Vec<_> = (0..100).map(|n| brigade::submit(move || n * 3)).collect();
@@ -121,7 +121,7 @@ fn panics_lose_no_other_job_in_every_row(pool: Pool) {
 
 /// S15: `executors` ran none of a thousand jobs before its shutdown returned `Ok`.
 #[test(for_every_row)]
-fn drain_runs_accepted_jobs_and_their_children_in_every_row(pool: Pool) {
+fn drain_runs_jobs_and_children_in_every_row(pool: Pool) {
     let tally = Tally::of(400);
     for job in 0..200 {
         let (tally, child) = (tally.clone(), tally.job(job + 200));
@@ -137,7 +137,7 @@ fn drain_runs_accepted_jobs_and_their_children_in_every_row(pool: Pool) {
 
 /// S15, the other way out: a job that did not run says so.
 #[test(for_every_row)]
-fn discard_accounts_for_every_job_in_every_row(pool: Pool) {
+fn discard_counts_every_job_in_every_row(pool: Pool) {
     let (gate, ran) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
     occupy(&pool, &gate);
     let busy = *pool.size().end() as u64;
@@ -176,7 +176,7 @@ fn metrics_add_up_in_every_row(pool: Pool) {
 }
 
 #[test(for_every_row)]
-fn a_job_waits_for_its_own_children_twenty_deep_in_every_row(pool: Pool) {
+fn a_job_waits_for_20_generations_in_every_row(pool: Pool) {
     fn nest(depth: u32) -> u32 {
         if depth == 0 { 0 } else { 1 + here().submit(move || nest(depth - 1)).join().unwrap() }
     }

@@ -42,7 +42,7 @@ const PLACES: [(&str, usize, Queue); 2] = [
 ];
 
 #[test((place, threads, queue) in PLACES, (kind, pool) in queue_kinds(threads))]
-fn queued_and_running_are_exact_while_nothing_moves(threads: usize, queue: Queue, pool: Pool) {
+fn counters_are_exact_at_rest(threads: usize, queue: Queue, pool: Pool) {
     let (gate, busy) = (Gate::closed(), threads as u64);
     queue(&pool, &gate);
     let sums = pool.metrics();
@@ -56,7 +56,7 @@ fn queued_and_running_are_exact_while_nothing_moves(threads: usize, queue: Queue
 }
 
 #[test((kind, pool) in queue_kinds(4))]
-fn a_thread_is_busy_while_it_has_a_job_and_not_while_a_future_is_pending(pool: Pool) {
+fn a_pending_future_leaves_its_thread_idle(pool: Pool) {
     let busy = || pool.metrics().busy_threads;
     let (gate, latch) = (Gate::closed(), Latch::default());
     assert_eq!(busy(), 0, "none has had a job");
@@ -78,7 +78,7 @@ fn a_thread_is_busy_while_it_has_a_job_and_not_while_a_future_is_pending(pool: P
 }
 
 #[test]
-fn the_counters_of_each_worker_count_its_jobs_steals_parks_and_wakes() {
+fn each_workers_counters_count_its_own_events() {
     let pool = Pool::new(4);
     on_every_worker(&pool, || ());
     // A handle resolves a moment before its job is counted.
@@ -105,7 +105,7 @@ fn the_counters_of_each_worker_count_its_jobs_steals_parks_and_wakes() {
 }
 
 #[test]
-fn a_worker_is_busy_while_it_runs_a_job_and_not_while_it_sleeps() {
+fn only_a_running_worker_is_busy() {
     let pool = Pool::builder().threads(1).observe_jobs().build().unwrap();
     let gate = Gate::closed();
     let busy = || pool.metrics().workers[0].busy.expect("it is observed");
@@ -136,7 +136,7 @@ fn a_worker_is_busy_while_it_runs_a_job_and_not_while_it_sleeps() {
 }
 
 #[test(bounded in [false, true], for_both_queueings)]
-fn a_job_that_runs_is_shown_beside_entries_of_cancelled_jobs(builder: Builder, bounded: bool) {
+fn running_jobs_show_beside_cancelled_entries(builder: Builder, bounded: bool) {
     let builder = if bounded { builder.capacity(1000) } else { builder };
     let pool = builder.threads(1).build().unwrap();
     for cancelled in [0, 3, 63, 64, 100] {
@@ -160,7 +160,7 @@ fn a_job_that_runs_is_shown_beside_entries_of_cancelled_jobs(builder: Builder, b
 
 /// As programs do that ask for one number after the other.
 #[test]
-fn a_job_that_is_no_longer_shown_as_queued_is_shown_as_running_until_it_ends() {
+fn a_started_job_shows_as_running_until_its_end() {
     for _ in 0..200 {
         let (pool, gate) = (Pool::new(4), Gate::closed());
         let inside = gate.clone();
@@ -198,7 +198,7 @@ fn watch_while(pool: &Pool, submit: impl FnOnce(&AtomicU64) + Send) {
 }
 
 #[test((kind, pool) in queue_kinds(2))]
-fn metrics_add_up_and_never_overstate_while_jobs_run(pool: Pool) {
+fn metrics_add_up_and_never_overstate(pool: Pool) {
     watch_while(&pool, |submitted| {
         for n in 0..10_000 {
             submitted.fetch_add(1, Ordering::SeqCst);
@@ -210,7 +210,7 @@ fn metrics_add_up_and_never_overstate_while_jobs_run(pool: Pool) {
 }
 
 #[test(policy in POLICIES, for_both_queueings)]
-fn metrics_of_a_full_pool_add_up_and_never_overstate(builder: Builder, policy: WhenFull) {
+fn metrics_of_a_full_pool_add_up(builder: Builder, policy: WhenFull) {
     let pool = builder.threads(2).capacity(3).when_full(policy).build().unwrap();
     let handle = pool.handle();
     watch_while(&pool, |submitted| {

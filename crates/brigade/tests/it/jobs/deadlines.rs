@@ -19,7 +19,7 @@ fn past(deadline: Instant) {
 }
 
 #[test(for_both_queueings)]
-fn a_job_runs_before_its_deadline_and_not_after(builder: Builder) {
+fn a_job_runs_only_before_its_deadline(builder: Builder) {
     let pool = builder.threads(1).build().unwrap();
     assert_eq!(pool.job().deadline(far()).submit(|| 42).unwrap().join().unwrap(), 42);
     let gone = pool.job().deadline(Instant::now()).submit(|| unreachable!()).unwrap();
@@ -30,7 +30,7 @@ fn a_job_runs_before_its_deadline_and_not_after(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn a_job_whose_deadline_comes_while_it_is_queued_is_cancelled(builder: Builder) {
+fn a_deadline_cancels_a_queued_job(builder: Builder) {
     let (pool, gate) = (builder.threads(1).build().unwrap(), Gate::closed());
     occupy(&pool, &gate);
     let soon = Instant::now() + Duration::from_millis(5);
@@ -47,7 +47,7 @@ fn a_job_whose_deadline_comes_while_it_is_queued_is_cancelled(builder: Builder) 
 }
 
 #[test]
-fn a_job_that_has_started_goes_on_after_its_deadline() {
+fn a_started_job_ignores_its_deadline() {
     let pool = Pool::new(1);
     let soon = Instant::now() + Duration::from_millis(100);
     let outlives = pool.job().deadline(soon).submit(move || past(soon)).unwrap();
@@ -69,7 +69,7 @@ fn a_join_does_not_run_a_late_job_either() {
 }
 
 #[test(for_both_queueings)]
-fn a_late_job_counts_as_queued_until_its_turn(builder: Builder) {
+fn a_late_job_counts_as_queued_until_taken(builder: Builder) {
     let (pool, gate) = busy(builder, 2, WhenFull::Reject);
     pool.job().deadline(Instant::now()).execute(|| unreachable!()).unwrap();
     assert_eq!(fill(&pool), 1);
@@ -80,7 +80,7 @@ fn a_late_job_counts_as_queued_until_its_turn(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn a_late_job_makes_room_in_its_turn_before_its_captures_are_dropped(builder: Builder) {
+fn a_late_job_makes_room_before_its_captures_drop(builder: Builder) {
     let (pool, gate) = busy(builder, 1, WhenFull::Reject);
     let ran = Arc::new(AtomicUsize::new(0));
     let (handle, runs) = (pool.handle(), ran.clone());
@@ -95,7 +95,7 @@ fn a_late_job_makes_room_in_its_turn_before_its_captures_are_dropped(builder: Bu
 }
 
 #[test(policy in [WhenFull::Block, WhenFull::BlockFor(Duration::MAX)], for_both_queueings)]
-fn a_submission_waits_for_room_until_the_deadline_at_most(builder: Builder, policy: WhenFull) {
+fn a_submission_waits_for_room_to_its_deadline(builder: Builder, policy: WhenFull) {
     let (pool, gate) = full(builder, 1, policy);
     let soon = Instant::now() + Duration::from_millis(5);
     let waited = pool.job().deadline(soon).execute(|| unreachable!()).unwrap_err();
@@ -106,7 +106,7 @@ fn a_submission_waits_for_room_until_the_deadline_at_most(builder: Builder, poli
 }
 
 #[test(for_both_queueings)]
-fn a_late_job_that_its_submitter_would_run_is_cancelled(builder: Builder) {
+fn a_submitter_cancels_a_late_job(builder: Builder) {
     let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
     let late = pool.job().deadline(Instant::now()).submit(|| unreachable!()).unwrap();
     assert!(matches!(late.join(), Err(JoinError::Cancelled(Cause::Deadline))));

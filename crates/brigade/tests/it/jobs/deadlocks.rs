@@ -19,7 +19,7 @@ fn would_deadlock<T>(outcome: Result<T, JoinError>) -> bool {
 
 /// The last to join gets the error, and the others have outcomes. In a circle of one, a job joins itself.
 #[test(length in [1, 2, 3, 8], are_futures in [false, true])]
-fn one_join_of_a_circle_gets_an_error_and_all_jobs_end(length: usize, are_futures: bool) {
+fn one_join_of_a_circle_fails_and_all_jobs_end(length: usize, are_futures: bool) {
     for threads in [1, 2, 8] {
         let pools: Vec<_> = (0..length).map(|_| Pool::new(threads)).collect();
         check_circle(&pools.iter().collect::<Vec<_>>(), are_futures);
@@ -60,7 +60,7 @@ fn check_circle(pools: &[&Pool], are_futures: bool) {
 
 /// The inner job is run by the outer one that joins it, and joins that one in turn.
 #[test(for_both_queueings)]
-fn a_job_run_inside_a_join_that_joins_the_joining_job_gets_an_error(builder: Builder) {
+fn a_circle_through_an_inner_job_gets_an_error(builder: Builder) {
     let pool = builder.threads(1).build().unwrap();
     let (outer_box, take_outer) = letterbox::<bool>();
     let outer = pool.submit(move || {
@@ -73,7 +73,7 @@ fn a_job_run_inside_a_join_that_joins_the_joining_job_gets_an_error(builder: Bui
 }
 
 #[test(for_both_queueings)]
-fn many_joins_at_once_without_a_circle_get_no_error(builder: Builder) {
+fn many_joins_without_a_circle_get_no_error(builder: Builder) {
     let pool = builder.threads(2).build().unwrap();
     for _ in 0..50 {
         let leaf = pool.submit(|| 0_u64);
@@ -84,7 +84,7 @@ fn many_joins_at_once_without_a_circle_get_no_error(builder: Builder) {
 
 /// More than there may be threads.
 #[test(spare in 0..3, for_both_queueings)]
-fn jobs_that_join_futures_on_all_threads_all_end(builder: Builder, spare: usize) {
+fn jobs_joining_futures_on_all_threads_end(builder: Builder, spare: usize) {
     let pool = builder.threads(2).spare_threads(spare).build().unwrap();
     let (latch, (told, tells)) = (Latch::default(), mpsc::channel());
     let jobs = 2 + spare + 5;
@@ -103,9 +103,7 @@ fn jobs_that_join_futures_on_all_threads_all_end(builder: Builder, spare: usize)
 
 /// The thread that will poll it has not been started, as there is nothing to poll yet.
 #[test(for_both_queueings)]
-fn a_join_of_a_pending_future_is_no_deadlock_while_the_pool_may_have_another_thread(
-    builder: Builder,
-) {
+fn a_pending_join_is_no_deadlock_below_the_limit(builder: Builder) {
     let pool = builder.threads(1).spare_threads(1).build().unwrap();
     let latch = Latch::default();
     let future = pool.spawn(latch.wait());
@@ -123,7 +121,7 @@ fn a_join_of_a_pending_future_is_no_deadlock_while_the_pool_may_have_another_thr
 
 /// One job waits for the other, which waits for a future that no other thread is left to poll.
 #[test(for_both_queueings)]
-fn the_last_thread_that_waits_polls_the_future_that_it_waits_for(builder: Builder) {
+fn the_last_waiting_thread_polls_its_future(builder: Builder) {
     let pool = builder.threads(2).spare_threads(0).build().unwrap();
     let (goes_on, begun) = (Gate::closed(), Gate::closed());
     let (gate, begins, handle) = (goes_on.clone(), begun.clone(), pool.handle());
@@ -146,7 +144,7 @@ fn the_last_thread_that_waits_polls_the_future_that_it_waits_for(builder: Builde
 
 /// A thread whose job has ended no longer counts as waiting, although it has not woken up yet.
 #[test(for_both_queueings)]
-fn a_join_beside_one_that_has_just_ended_is_no_deadlock(builder: Builder) {
+fn a_join_beside_an_ended_one_is_no_deadlock(builder: Builder) {
     /// A job that joins a future, which leaves another such job behind as it ends.
     fn chain(length: u32) {
         let future = brigade::spawn(async move {
@@ -164,7 +162,7 @@ fn a_join_beside_one_that_has_just_ended_is_no_deadlock(builder: Builder) {
 }
 
 #[test]
-fn the_message_says_what_to_do() {
+fn the_message_names_the_deadlock() {
     let error = JoinError::WouldDeadlock;
     assert!(error.to_string().contains("would deadlock"), "{error}");
     // Caught: the message named blocked threads, which fail no wait.
@@ -175,7 +173,7 @@ fn the_message_says_what_to_do() {
 
 /// A local future is polled while its worker waits in a join, and joins too.
 #[test]
-fn a_circle_is_seen_although_a_wait_inside_of_one_of_its_waits_has_ended() {
+fn a_circle_is_seen_after_an_ended_inner_wait() {
     let (pool, other, gate) = (Pool::new(2), Pool::new(1), Gate::closed());
     let ((own, take_own), (peer, take_peer)) = (letterbox::<()>(), letterbox::<()>());
     let (joined, has_joined) = mpsc::channel();

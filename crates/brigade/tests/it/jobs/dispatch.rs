@@ -14,7 +14,7 @@ fn all_idle(pool: &Pool) {
 }
 
 #[test(for_both_queueings)]
-fn as_many_jobs_start_as_threads_are_idle_and_the_rest_is_returned(builder: Builder) {
+fn dispatch_starts_a_job_per_idle_thread(builder: Builder) {
     let pool = builder.threads(3).prestart(3).build().unwrap();
     for _ in 0..200 {
         all_idle(&pool);
@@ -39,7 +39,7 @@ fn as_many_jobs_start_as_threads_are_idle_and_the_rest_is_returned(builder: Buil
 }
 
 #[test]
-fn the_capacity_of_a_bounded_pool_is_no_matter() {
+fn dispatch_ignores_the_capacity() {
     let (pool, gate) =
         (Pool::builder().threads(3).prestart(3).capacity(1).build().unwrap(), Gate::closed());
     all_idle(&pool);
@@ -50,14 +50,14 @@ fn the_capacity_of_a_bounded_pool_is_no_matter() {
 }
 
 #[test]
-fn threads_that_are_not_up_are_not_idle_and_none_is_started() {
+fn threads_not_yet_started_are_not_idle() {
     let pool = Pool::builder().threads(0..=2).build().unwrap();
     assert_eq!(pool.job().dispatch([|| ()]).count(), 1);
     assert_eq!(pool.metrics().threads, 0);
 }
 
 #[test(for_both_queueings)]
-fn a_pool_that_drains_is_handed_no_job_although_a_thread_is_idle(builder: Builder) {
+fn a_draining_pool_takes_no_dispatch(builder: Builder) {
     let pool = builder.threads(2).prestart(2).build().unwrap();
     let (gate, handle) = (Gate::closed(), pool.handle());
     let held = gate.clone();
@@ -70,7 +70,7 @@ fn a_pool_that_drains_is_handed_no_job_although_a_thread_is_idle(builder: Builde
 }
 
 #[test(for_both_queueings)]
-fn a_job_dispatches_to_the_idle_threads_of_its_own_pool(builder: Builder) {
+fn a_job_dispatches_to_idle_peers(builder: Builder) {
     let pool = builder.threads(3).prestart(3).build().unwrap();
     all_idle(&pool);
     let handle = pool.handle();
@@ -93,7 +93,7 @@ fn a_job_dispatches_to_the_idle_threads_of_its_own_pool(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn an_iterator_that_panics_dispatches_nothing(builder: Builder) {
+fn a_panicking_iterator_dispatches_nothing(builder: Builder) {
     let pool = builder.threads(2).prestart(2).build().unwrap();
     all_idle(&pool);
     let jobs = (0..2).map(|number| {
@@ -106,7 +106,7 @@ fn an_iterator_that_panics_dispatches_nothing(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn an_iterator_may_submit_to_the_pool_and_dispatch_in_turn(builder: Builder) {
+fn an_iterator_may_submit_and_dispatch(builder: Builder) {
     let pool = builder.threads(2).prestart(2).build().unwrap();
     all_idle(&pool);
     let ran = Arc::new(AtomicUsize::new(0));
@@ -124,7 +124,7 @@ fn an_iterator_may_submit_to_the_pool_and_dispatch_in_turn(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn an_iterator_may_wait_for_the_pool_and_is_not_asked_for_more_than_are_idle(builder: Builder) {
+fn an_iterator_is_asked_only_for_idle_threads(builder: Builder) {
     let pool = builder.threads(2).prestart(2).build().unwrap();
     all_idle(&pool);
     let mut asked = 0;
@@ -139,7 +139,7 @@ fn an_iterator_may_wait_for_the_pool_and_is_not_asked_for_more_than_are_idle(bui
 }
 
 #[test(for_both_queueings)]
-fn a_dispatched_job_that_panics_is_counted_and_its_thread_goes_on(builder: Builder) {
+fn a_dispatched_panic_is_counted_and_contained(builder: Builder) {
     let pool = builder.threads(1).prestart(1).build().unwrap();
     for _ in 0..3 {
         all_idle(&pool);
@@ -151,7 +151,7 @@ fn a_dispatched_job_that_panics_is_counted_and_its_thread_goes_on(builder: Build
 
 /// A lone child of a job that keeps its worker: one of the sleepers watches for it, until that one is handed a job.
 #[test]
-fn a_lone_child_is_found_when_the_worker_that_looks_for_it_is_dispatched_a_job() {
+fn a_dispatch_to_the_searcher_strands_no_lone_child() {
     let pool = Pool::builder().threads(3).prestart(3).build().unwrap();
     for _ in 0..300 {
         all_idle(&pool);

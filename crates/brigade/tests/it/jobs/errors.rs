@@ -73,7 +73,7 @@ fn a_join_error_becomes_any_error() {
 }
 
 #[test]
-fn the_payload_of_a_panic_survives_the_conversions() {
+fn conversions_keep_the_panic_payload() {
     let pool = Pool::new(1);
     let drops = Drops::default();
     let token = drops.token();
@@ -91,7 +91,7 @@ fn the_payload_of_a_panic_survives_the_conversions() {
 }
 
 #[test]
-fn only_a_panic_is_taken_for_one() {
+fn only_a_panic_is_taken_for_a_panic() {
     let pool = Pool::new(1);
     let payload = panicked(&pool).unwrap_err().into_panic();
     assert_eq!(panics::text(&*payload), Some("expected: lost"));
@@ -108,7 +108,7 @@ fn only_a_panic_is_taken_for_one() {
 
 /// Neither a `Cell` nor a `Receiver` is `Sync`.
 #[test]
-fn a_rejected_job_becomes_any_error_also_with_captures_that_are_not_sync() {
+fn a_rejected_job_becomes_any_error_without_sync() {
     let (_sender, receiver) = mpsc::channel::<()>();
     let cell = Cell::new(0);
     let closure = || -> Result<(), Any> { Ok(stale().try_execute(move || cell.set(1))?) };
@@ -132,7 +132,7 @@ fn a_rejected_job_becomes_any_error_also_with_captures_that_are_not_sync() {
 }
 
 #[test]
-fn a_rejected_job_becomes_an_io_error_with_its_reason_and_is_dropped() {
+fn a_rejected_job_becomes_an_io_error_and_drops() {
     let (bounded, gate) = full(Pool::builder(), 1, WhenFull::Reject);
     let threadless = Pool::builder().threads(0..=1).spawner(|_| Err(io::Error::other("none left")));
     let threadless = threadless.build().unwrap();
@@ -188,7 +188,7 @@ fn a_timeout_becomes_any_error() {
 
 /// Each is an error in the sense of `std`, whatever the job is.
 #[test]
-fn a_rejected_job_shows_its_reason_and_not_itself() {
+fn a_rejected_job_shows_only_its_reason() {
     struct Opaque(#[expect(dead_code)] Rc<()>);
     fn shows<F>(rejected: &Rejected<F>) -> String {
         let error: &dyn Error = rejected;
@@ -202,7 +202,7 @@ fn a_rejected_job_shows_its_reason_and_not_itself() {
 }
 
 #[test]
-fn clones_of_an_error_share_the_payload_and_the_last_gives_it_back() {
+fn error_clones_share_the_payload() {
     let pool = Pool::new(1);
     let error = |payload: fn()| pool.submit(payload).join().unwrap_err();
     let text = error(|| panic!("expected: text"));
@@ -217,7 +217,7 @@ fn clones_of_an_error_share_the_payload_and_the_last_gives_it_back() {
 }
 
 #[test]
-fn a_job_for_the_own_queue_comes_back_on_a_thread_that_is_no_worker() {
+fn a_foreign_thread_gets_a_local_job_back() {
     let pool = Pool::new(1);
     let rejected = pool.enter(|| brigade::try_execute_locally(|| ())).unwrap_err();
     assert_eq!(rejected.reason(), Reason::NotAWorker);
@@ -244,7 +244,7 @@ fn a_job_for_the_own_queue_comes_back_on_a_thread_that_is_no_worker() {
 
 /// Caught: an owner's fast path that accepts what a closed pool gives back, or that gives nothing back.
 #[test]
-fn a_job_that_is_rejected_is_returned_to_the_owner() {
+fn a_rejected_job_returns_to_its_owner() {
     let (told, tells) = mpsc::channel();
     let tell = |number| {
         let told = told.clone();

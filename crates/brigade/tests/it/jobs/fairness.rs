@@ -127,10 +127,7 @@ fn turns_before_a_bystander(pool: &Pool, kind: Kind, from_inside: bool) -> u64 {
 }
 
 #[test(threads in [1, 4], (name, pool) in queue_kinds(threads))]
-fn a_job_runs_after_a_few_turns_of_jobs_and_futures_that_are_always_ready(
-    threads: usize,
-    pool: Pool,
-) {
+fn a_job_runs_after_few_turns_of_busy_futures(threads: usize, pool: Pool) {
     for kind in [Kind::Jobs(1), Kind::Jobs(2), Kind::Jobs(4), Kind::Future, Kind::Futures] {
         for from_inside in [false, true] {
             let turns = turns_before_a_bystander(&pool, kind, from_inside);
@@ -157,7 +154,7 @@ fn turns_of_a_thousand_chains(pool: &Pool) -> u64 {
 /// Counted in jobs, not in time: the bound of `docs/design/engine.md` for each worker, doubled because overflowing jobs take
 /// turns. Without the rule it is more than a hundred times the number of jobs queued before.
 #[test((kind, pool) in queue_kinds(2))]
-fn behind_a_thousand_chains_of_short_jobs_a_bystander_waits_for_few_of_these(pool: Pool) {
+fn a_bystander_waits_for_few_of_many_chains(pool: Pool) {
     let mut waits: Vec<_> = (0..9).map(|_| turns_of_a_thousand_chains(&pool)).collect();
     waits.sort_unstable();
     // The middle one: a thread that submits may lose the processor between its two steps.
@@ -192,9 +189,7 @@ impl Shares {
 
 /// Fault 33: in neither order does one of two chains occupy the worker alone.
 #[test((kind, pool) in queue_kinds(1))]
-fn neither_of_two_chains_or_futures_on_one_worker_gets_twice_as_many_turns_as_the_other(
-    pool: Pool,
-) {
+fn two_chains_or_futures_share_a_worker_evenly(pool: Pool) {
     for futures in [false, true] {
         let shares = Shares::default();
         let both = shares.clone();
@@ -213,7 +208,7 @@ fn neither_of_two_chains_or_futures_on_one_worker_gets_twice_as_many_turns_as_th
 }
 
 #[test((kind, pool) in queue_kinds(1))]
-fn a_future_that_yields_runs_after_all_jobs_that_are_queued(pool: Pool) {
+fn a_yielding_future_goes_behind_queued_jobs(pool: Pool) {
     let seen = Arc::<Mutex<Vec<u32>>>::default();
     let last = seen.clone();
     let job = pool.spawn(async move {
@@ -231,7 +226,7 @@ fn a_future_that_yields_runs_after_all_jobs_that_are_queued(pool: Pool) {
 
 /// The worker of the children is in the job that waits for them, and the other one always has a job of its own.
 #[test(120, (kind, pool) in queue_kinds(2))]
-fn jobs_queued_behind_a_long_job_are_run_by_a_worker_that_never_runs_out_of_jobs(pool: Pool) {
+fn a_busy_peer_takes_jobs_behind_a_long_job(pool: Pool) {
     let hogs = Hogs::default();
     pool.execute(hogs.clone().job(pool.handle()));
     let ran = [1, 20].map(|children| {
@@ -271,7 +266,7 @@ fn frequent_and_rare_looks_lose_nothing(fairness: u32) {
 }
 
 #[test]
-fn a_job_from_outside_and_a_low_job_run_beside_an_endless_chain_whatever_the_fairness() {
+fn outside_and_low_jobs_run_beside_an_endless_chain() {
     for fairness in [1, 61, u32::MAX] {
         let pool = Pool::builder().threads(1).fairness(fairness).build().unwrap();
         let (hogs, (ran, runs)) = (Hogs::default(), mpsc::channel());

@@ -27,7 +27,7 @@ fn named(name: &str) -> Option<String> {
 }
 
 #[test(for_both_queueings)]
-fn a_job_sees_its_name_and_the_next_on_its_thread_does_not(builder: Builder) {
+fn only_the_named_job_sees_its_name(builder: Builder) {
     let pool = builder.threads(1).build().unwrap();
     let name = pool.job().name("first").submit(current_job_name).unwrap();
     assert_eq!(name.join().unwrap(), named("first"));
@@ -63,7 +63,7 @@ fn a_future_sees_its_name_in_every_poll() {
 }
 
 #[test]
-fn closures_that_have_a_time_and_batches_see_their_name() {
+fn delayed_closures_and_batches_see_their_name() {
     let pool = Pool::new(1);
     let (told, tells) = mpsc::channel();
     let tell = || {
@@ -95,7 +95,7 @@ fn closures_that_have_a_time_and_batches_see_their_name() {
 
 /// On one thread, each runs on the stack of the one that waits for it.
 #[test(for_both_queueings)]
-fn a_job_that_runs_inside_another_has_not_that_ones_name(builder: Builder) {
+fn an_inner_job_lacks_the_outer_jobs_name(builder: Builder) {
     let pool = builder.threads(1).spare_threads(0).build().unwrap();
     let outer = pool.job().name("outer").submit(|| {
         let here = thread::current().id();
@@ -122,7 +122,7 @@ fn a_job_that_runs_inside_another_has_not_that_ones_name(builder: Builder) {
 }
 
 #[test]
-fn a_job_that_is_joined_in_a_full_pool_has_not_the_submitters_name() {
+fn a_job_joined_in_a_full_pool_lacks_the_joiners_name() {
     let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let pool = pool.build().unwrap();
     let outer = pool.job().name("outer").submit(|| {
@@ -136,7 +136,7 @@ fn a_job_that_is_joined_in_a_full_pool_has_not_the_submitters_name() {
 }
 
 #[test]
-fn a_job_of_another_pool_that_runs_in_its_submitter_has_not_its_name() {
+fn another_pools_job_lacks_its_submitters_name() {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let (other, handle) = (Pool::new(1), pool.handle());
     let outer = other.job().name("outer").submit(move || {
@@ -150,7 +150,7 @@ fn a_job_of_another_pool_that_runs_in_its_submitter_has_not_its_name() {
 }
 
 #[test(for_both_queueings)]
-fn a_future_whose_deadline_comes_before_its_first_poll_is_cancelled(builder: Builder) {
+fn a_deadline_before_the_first_poll_cancels(builder: Builder) {
     let (pool, gate) = busy(builder, 2, WhenFull::Reject);
     let drops = Drops::default();
     let late = |name: Option<&'static str>| {
@@ -174,7 +174,7 @@ fn a_future_whose_deadline_comes_before_its_first_poll_is_cancelled(builder: Bui
 }
 
 #[test]
-fn a_future_that_was_polled_in_time_goes_on_after_its_deadline() {
+fn a_deadline_after_the_first_poll_does_nothing() {
     let (pool, latch, begun) = (Pool::new(1), Latch::default(), Gate::closed());
     let (waits, begins, deadline) = (latch.wait(), begun.clone(), far());
     let future = pool.job().deadline(deadline).spawn(async move {
@@ -202,7 +202,7 @@ fn a_future_that_was_polled_in_time_goes_on_after_its_deadline() {
 }
 
 #[test(policy in POLICIES)]
-fn a_policy_of_the_job_comes_before_that_of_the_pool(policy: WhenFull) {
+fn the_jobs_policy_overrides_the_pools(policy: WhenFull) {
     let (pool, gate) = full(Pool::builder(), 1, policy);
     let job = |when_full| pool.job().when_full(when_full);
     for reject in [WhenFull::Reject, WhenFull::BlockFor(Duration::ZERO)] {
@@ -254,7 +254,7 @@ fn the_handles_of_a_batch_are_in_its_order(builder: Builder, capacity: Option<us
 }
 
 #[test]
-fn a_batch_is_submitted_as_far_as_there_is_room() {
+fn a_batch_is_submitted_up_to_the_room() {
     let (pool, gate) = busy(Pool::builder(), 3, WhenFull::Reject);
     let rejected = pool.job().submit_batch((0..10).map(|number| move || number)).unwrap_err();
     assert_eq!(rejected.reason(), Reason::Full);
@@ -269,7 +269,7 @@ fn reserve(pool: &Pool) -> Reserved {
 }
 
 #[test(for_both_queueings)]
-fn room_is_taken_until_it_is_used_or_dropped(builder: Builder) {
+fn room_is_held_until_used_or_dropped(builder: Builder) {
     let (pool, gate) = busy(builder, 3, WhenFull::Reject);
     let rooms = [(); 3].map(|()| reserve(&pool));
     assert_eq!((fill(&pool), pool.metrics().queued), (0, 0));
@@ -307,7 +307,7 @@ fn room_is_no_promise_of_a_closed_pool(capacity: Option<usize>, how: Shutdown) {
 }
 
 #[test(policy in POLICIES)]
-fn room_that_a_worker_finds_in_a_full_pool_is_beyond_the_capacity(policy: WhenFull) {
+fn a_worker_reserves_beyond_a_full_capacity(policy: WhenFull) {
     let pool = Pool::builder().threads(1).capacity(1).when_full(policy).build().unwrap();
     let parent = pool.submit(|| {
         brigade::job().when_full(WhenFull::Reject).execute(|| ()).unwrap();
@@ -333,7 +333,7 @@ fn a_deadline_holds_for_reserved_room_too() {
 }
 
 #[test]
-fn room_on_a_worker_is_no_room_in_a_pool_that_is_discarded() {
+fn a_discard_voids_a_workers_reserved_room() {
     let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
     let rejected = pool.submit(|| {
         let here = Handle::current().unwrap();
@@ -348,7 +348,7 @@ fn room_on_a_worker_is_no_room_in_a_pool_that_is_discarded() {
 }
 
 #[test]
-fn room_from_a_worker_that_is_used_elsewhere_does_not_wait() {
+fn a_workers_room_used_elsewhere_does_not_wait() {
     let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
     let (gate, (found, finds)) = (Gate::closed(), mpsc::channel());
     let held = gate.clone();
@@ -366,7 +366,7 @@ fn room_from_a_worker_that_is_used_elsewhere_does_not_wait() {
 }
 
 #[test]
-fn a_job_that_its_caller_runs_spawns_on_its_pool() {
+fn a_job_run_by_its_caller_spawns_on_its_pool() {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let inside = pool.job().name("here").submit(Handle::current).unwrap();
     assert_eq!(inside.join().unwrap(), Some(pool.handle()));

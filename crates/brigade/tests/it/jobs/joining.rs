@@ -39,7 +39,7 @@ fn both_kinds(pool: &Pool, value: u32) -> [Waits; 2] {
 }
 
 #[test(asked in [0, 1, 20, 100].map(Duration::from_millis))]
-fn join_timeout_returns_nothing_before_its_time_and_the_value_later(asked: Duration) {
+fn join_timeout_lasts_its_time_then_has_the_value(asked: Duration) {
     let pool = Pool::new(1);
     for (kind, mut job, open) in both_kinds(&pool, 42) {
         let begun = Instant::now();
@@ -52,7 +52,7 @@ fn join_timeout_returns_nothing_before_its_time_and_the_value_later(asked: Durat
 }
 
 #[test]
-fn join_timeout_returns_as_soon_as_the_job_has() {
+fn join_timeout_returns_with_the_job() {
     let pool = Pool::new(1);
     let (mut job, gate) = gated(&pool, 42);
     let joiner = BlockedThread::default();
@@ -82,7 +82,7 @@ fn try_join_gives_the_value_once() {
 
 /// There is no third answer between "not finished" and "taken".
 #[test]
-fn a_job_that_is_finished_has_a_value_to_take() {
+fn a_finished_job_has_a_value() {
     let pool = Pool::new(2);
     for n in 0..5000 {
         let mut job = pool.submit(move || Box::new(n));
@@ -94,7 +94,7 @@ fn a_job_that_is_finished_has_a_value_to_take() {
 }
 
 #[test]
-fn a_result_that_is_not_taken_is_dropped_once() {
+fn an_untaken_result_drops_once() {
     let (pool, witness) = (Pool::new(2), Arc::new(()));
     for round in 0..1000 {
         let result = Arc::clone(&witness);
@@ -111,7 +111,7 @@ fn a_result_that_is_not_taken_is_dropped_once() {
 
 /// Oldest, newest and middle: wherever the joined job is in the queue.
 #[test((kind, pool) in queue_kinds(1))]
-fn children_may_be_joined_in_any_order_on_the_only_worker(pool: Pool) {
+fn the_only_worker_joins_children_in_any_order(pool: Pool) {
     for step in [1, 3, 7, 399] {
         let parent = pool.submit(move || {
             let here = thread::current().id();
@@ -153,7 +153,7 @@ fn as_many_waiting_jobs_as_workers_finish(threads: usize, pool: Pool) {
 }
 
 #[test((kind, pool) in queue_kinds(2))]
-fn a_worker_that_waits_for_a_running_job_is_woken_by_it(pool: Pool) {
+fn a_running_job_wakes_its_waiting_worker(pool: Pool) {
     for _ in 0..50 {
         let (running, gate) = gated(&pool, 42);
         eventually("it runs", || pool.metrics().running == 1);
@@ -171,7 +171,7 @@ fn a_worker_that_waits_for_a_running_job_is_woken_by_it(pool: Pool) {
 
 /// While one worker waits inside `join`, its queue is still the other's to take from.
 #[test((kind, pool) in queue_kinds(2))]
-fn jobs_queued_by_a_worker_that_waits_run_elsewhere(pool: Pool) {
+fn jobs_of_a_waiting_worker_run_elsewhere(pool: Pool) {
     for _ in 0..100 {
         let ((opens, opened), (begun, begins)) = (mpsc::channel(), mpsc::channel());
         // Ends when the other worker's child has run, and that worker waits for this job.

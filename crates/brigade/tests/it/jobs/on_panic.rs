@@ -34,7 +34,7 @@ const LOST: [(&str, Lose); 3] = [
 ];
 
 #[test((work, begin) in LOST)]
-fn the_callback_gets_each_payload_that_no_handle_takes_once(begin: Lose) {
+fn the_callback_gets_each_unclaimed_payload_once(begin: Lose) {
     let ((pool, told), gate) = (telling_pool(), Gate::closed());
     occupy(&pool, &gate);
     (0..100).for_each(|_| begin(&pool));
@@ -46,7 +46,7 @@ fn the_callback_gets_each_payload_that_no_handle_takes_once(begin: Lose) {
 }
 
 #[test]
-fn the_callback_is_not_called_for_a_panic_that_a_handle_takes() {
+fn the_callback_gets_no_claimed_payload() {
     let (pool, told) = telling_pool();
     for _ in 0..100 {
         let outcome = pool.submit(|| panic!("expected: taken")).join();
@@ -57,7 +57,7 @@ fn the_callback_is_not_called_for_a_panic_that_a_handle_takes() {
 }
 
 #[test]
-fn a_callback_that_panics_is_contained() {
+fn a_panicking_callback_is_contained() {
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
     let call = move |_| {
@@ -92,7 +92,7 @@ fn a_callback_may_submit_to_the_pool() {
 
 /// The only test of this binary that replaces the hook, after [`quiet`] installed its own.
 #[test(alone)]
-fn the_default_policy_reports_through_the_panic_hook_once_per_panic() {
+fn the_default_policy_calls_the_hook_once_per_panic() {
     let reports = Arc::new(AtomicUsize::new(0));
     let (counted, before) = (Arc::clone(&reports), panic::take_hook());
     panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
@@ -110,7 +110,7 @@ fn the_default_policy_reports_through_the_panic_hook_once_per_panic() {
 }
 
 #[test]
-fn the_panic_of_a_job_with_a_name_says_the_name_and_keeps_its_payload() {
+fn a_named_jobs_panic_says_the_name() {
     let (sender, payloads) = mpsc::channel();
     let tell = move |payload: Box<dyn Any + Send>| _ = sender.send(payload);
     let pool = Pool::builder().threads(1).capacity(9).on_panic(tell).build().unwrap();

@@ -22,7 +22,7 @@ fn order_of_children(pool: &Pool) -> Vec<u32> {
 }
 
 #[test]
-fn a_fifo_worker_runs_its_oldest_job_first_and_a_lifo_worker_its_newest() {
+fn fifo_runs_the_oldest_first_and_lifo_the_newest() {
     let fifo = one_worker(|builder| builder.order(Order::Fifo));
     assert!(order_of_children(&fifo).into_iter().eq(0..10));
     let lifo = one_worker(|builder| builder.order(Order::Lifo));
@@ -30,7 +30,7 @@ fn a_fifo_worker_runs_its_oldest_job_first_and_a_lifo_worker_its_newest() {
 }
 
 #[test]
-fn a_shared_queue_runs_the_jobs_of_all_submitters_in_the_order_of_acceptance() {
+fn a_shared_queue_runs_in_order_of_acceptance() {
     let pool = one_worker(|builder| builder.queueing(Queueing::Shared));
     let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
     let opened = gate.clone();

@@ -42,7 +42,7 @@ fn assert_is_payload_of(n: usize, payload: Box<dyn Any + Send>) {
 }
 
 #[test]
-fn ten_thousand_panics_reach_their_handles_and_cost_no_thread() {
+fn ten_thousand_panics_reach_their_handles() {
     let pool = Pool::new(4);
     let before = thread_ids(&pool);
     on_every_worker(&pool, || LEFT.set(7));
@@ -74,7 +74,7 @@ fn ten_thousand_panics_reach_their_handles_and_cost_no_thread() {
 }
 
 #[test(how in [Shutdown::Drain, Shutdown::Discard])]
-fn panics_of_detached_jobs_are_counted_and_end_no_thread(how: Shutdown) {
+fn detached_panics_are_counted_and_end_no_thread(how: Shutdown) {
     let pool = Pool::new(2);
     let before = thread_ids(&pool);
     for n in 0..2000 {
@@ -192,7 +192,7 @@ const WHILE_IDLE: [(&str, End, Work); 8] = [
 ];
 
 #[test(threads in [1, 2, 8])]
-fn a_panic_of_a_drop_costs_no_thread_and_no_other_job_wherever_the_work_ends(threads: usize) {
+fn a_drops_panic_costs_no_thread_and_no_other_job(threads: usize) {
     let busy = WHILE_BUSY.map(|work| (true, work)).into_iter();
     for (is_busy, (work, end, begin)) in busy.chain(WHILE_IDLE.map(|work| (false, work))) {
         let (pool, latch, drops) = (Pool::new(threads), Latch::default(), Drops::default());
@@ -222,7 +222,7 @@ fn a_panic_of_a_drop_costs_no_thread_and_no_other_job_wherever_the_work_ends(thr
 }
 
 #[test]
-fn a_panic_in_a_job_that_its_joiner_runs_inline_does_not_unwind_the_joiner() {
+fn an_inline_jobs_panic_does_not_unwind_its_joiner() {
     let pool = Pool::new(1);
     for n in 0..400 {
         let parent = pool.submit(move || {

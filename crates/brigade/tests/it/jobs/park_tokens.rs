@@ -12,7 +12,7 @@ use brigade::Pool;
 use brigade_testkit::{Seed, spin_for, test};
 
 #[test]
-fn jobs_that_park_and_unpark_their_thread_strand_nothing() {
+fn jobs_that_unpark_their_thread_strand_nothing() {
     let pool = Pool::new(2);
     for round in 0..200_u64 {
         pool.execute(move || {
@@ -30,7 +30,7 @@ fn jobs_that_park_and_unpark_their_thread_strand_nothing() {
 
 /// `Once` and the output lock park their waiters with the same tokens.
 #[test]
-fn jobs_that_wait_inside_std_strand_nothing() {
+fn waits_inside_std_strand_nothing() {
     let pool = Pool::new(4);
     for _ in 0..100 {
         let cell = Arc::new(OnceLock::new());
@@ -53,7 +53,7 @@ fn jobs_that_wait_inside_std_strand_nothing() {
 }
 
 #[test]
-fn a_foreign_thread_that_unparks_the_workers_all_the_time_strands_nothing() {
+fn constant_foreign_unparks_strand_nothing() {
     let (pool, stop) = (Pool::new(2), AtomicBool::new(false));
     let workers: Vec<Thread> = on_every_worker(&pool, thread::current);
     thread::scope(|scope| {

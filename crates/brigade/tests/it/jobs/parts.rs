@@ -106,7 +106,7 @@ fn parts(other: Handle) -> Vec<(&'static str, Known)> {
 }
 
 #[test(class in [Priority::Normal, Priority::High])]
-fn a_part_that_another_thread_runs_knows_the_job_that_waits_for_it(class: Priority) {
+fn a_stolen_part_knows_its_waiting_job(class: Priority) {
     let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
     let other = Pool::new(1);
     let (begun, handle) = (Gate::closed(), other.handle());
@@ -133,7 +133,7 @@ fn a_part_that_another_thread_runs_knows_the_job_that_waits_for_it(class: Priori
 }
 
 #[test]
-fn a_job_that_runs_inside_anothers_wait_knows_nothing_of_that() {
+fn a_job_inside_anothers_wait_knows_nothing_of_it() {
     let pool = Pool::builder().threads(2).waits_run_anything().build().unwrap();
     let (handle, begun) = (pool.handle(), Gate::closed());
     let begins = begun.clone();

@@ -47,7 +47,7 @@ const LOOKS: [(&str, usize, Look); 4] = [
 ];
 
 #[test]
-fn code_of_a_pool_may_run_where_its_submitter_may_whatever_the_placement() {
+fn any_placement_allows_the_submitters_cpus() {
     let mine = allowed();
     for placement in [Placement::Spread, Placement::Kernel] {
         let pool = Pool::builder().threads(4).prestart(4).placement(placement).build().unwrap();
@@ -64,7 +64,7 @@ fn code_of_a_pool_may_run_where_its_submitter_may_whatever_the_placement() {
 /// The second thread starts with the first job, usually on another CPU, and most often parks last. In its last look before it sleeps
 /// it may find a job, which counts for little in 50 pools.
 #[test]
-fn a_worker_that_has_run_a_job_is_woken_before_one_that_has_run_none() {
+fn a_used_worker_is_woken_before_an_unused() {
     let stays_on_one_worker = || {
         let pool = Pool::new(2);
         await_idle_workers(&pool, 1);

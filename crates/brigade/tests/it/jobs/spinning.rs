@@ -27,7 +27,7 @@ fn cpu_times(prefix: &str) -> BTreeMap<OsString, u64> {
 }
 
 #[test]
-fn of_four_idle_workers_that_may_spin_one_does() {
+fn one_of_four_idle_workers_spins() {
     let idle = Idle::SpinThenPark(Duration::from_secs(60));
     let pool = Pool::builder().threads(4).idle(idle).prestart(4);
     let pool = pool.name(|index| format!("spinner-{index}")).build().unwrap();

@@ -14,7 +14,7 @@ fn pair() -> Pool {
 
 /// A thief of several jobs of a scope leaves a fork behind them where it is: it would lie behind a job that waits for its owner.
 #[test]
-fn a_fork_is_not_carried_away_without_being_run() {
+fn a_fork_is_not_stolen_without_being_run() {
     let (busy, idle) = (Gate::closed(), Gate::closed());
     let (waits, is_joined) = (AtomicBool::new(false), AtomicBool::new(false));
     let fork = |a: &(dyn Fn() + Sync)| _ = brigade::join(a, || ());
@@ -48,7 +48,7 @@ fn a_fork_is_not_carried_away_without_being_run() {
 
 /// Its job lies on the deque of the very thread that waits for it.
 #[test]
-fn a_cancelled_job_of_a_scope_is_joined_where_it_is_queued() {
+fn a_cancelled_scoped_job_is_joined_in_its_queue() {
     let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
     let error = pool.scope(|s| {
         s.cancel();

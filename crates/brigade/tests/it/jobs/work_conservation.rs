@@ -84,7 +84,7 @@ fn pools() -> Vec<(String, Pool)> {
 ///
 /// All at once: a thread that is about to look for work counts for one job only, where a pool grows.
 #[test(120, (way, submit) in WAYS, (kind, pool) in pools())]
-fn as_many_jobs_as_workers_run_at_once_however_they_are_submitted(pool: Pool, submit: Way) {
+fn as_many_jobs_run_as_there_are_workers(pool: Pool, submit: Way) {
     let (core, threads) = pool.size().into_inner();
     for _ in 0..100 {
         if core < threads {
@@ -98,7 +98,7 @@ fn as_many_jobs_as_workers_run_at_once_however_they_are_submitted(pool: Pool, su
 
 /// The other worker is parked, and the parent blocks in a way brigade cannot see.
 #[test(alone, (kind, pool) in queue_kinds(2))]
-fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it(pool: Pool) {
+fn a_child_runs_beside_its_blocked_parent(pool: Pool) {
     start_both(&pool);
     let waits = delays(50, || {
         await_idle_workers(&pool, 2);
@@ -117,7 +117,7 @@ fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it(pool: Pool) {
 
 /// A lone child is not announced; the monitor must find it.
 #[test(alone, (kind, pool) in queue_kinds(2))]
-fn a_lone_child_of_a_parent_that_makes_no_further_call_is_found_by_the_monitor(pool: Pool) {
+fn the_monitor_finds_a_silent_parents_lone_child(pool: Pool) {
     let mut seed = Seed::printed();
     start_both(&pool);
     let waits = delays(200, || {
@@ -133,7 +133,7 @@ fn a_lone_child_of_a_parent_that_makes_no_further_call_is_found_by_the_monitor(p
 
 /// A worker monitors from the start, however long idle workers are told to spin before they park.
 #[test(alone)]
-fn a_lone_child_is_found_while_the_monitor_spins() {
+fn a_spinning_monitor_finds_a_lone_child() {
     let idle = brigade::Idle::SpinThenPark(LIMIT * 2);
     let pool = Pool::builder().threads(2).idle(idle).build().unwrap();
     let waits = delays(50, || {
@@ -155,7 +155,7 @@ fn spin_until_child_ran() -> Duration {
 
 /// A second parent on the other worker must not end the monitoring of the first.
 #[test(alone, (kind, pool) in queue_kinds(4))]
-fn lone_children_of_all_but_one_worker_are_found_by_the_one_that_is_left(pool: Pool) {
+fn the_last_free_worker_finds_lone_children(pool: Pool) {
     // Three spinning parents share the CPUs with the worker that is to help them.
     let waits = delays(30, || {
         let before = waited();
@@ -167,7 +167,7 @@ fn lone_children_of_all_but_one_worker_are_found_by_the_one_that_is_left(pool: P
 
 /// A job that blocked before the peers parked is still monitored: its child comes late.
 #[test(alone, (kind, pool) in queue_kinds(2))]
-fn a_child_spawned_long_after_the_peers_parked_is_found(pool: Pool) {
+fn a_late_child_is_found_by_parked_peers(pool: Pool) {
     start_both(&pool);
     let waits = delays(10, || {
         let parent = pool.submit(|| {
@@ -188,7 +188,7 @@ fn a_child_spawned_long_after_the_peers_parked_is_found(pool: Pool) {
 }
 
 #[test]
-fn two_workers_wait_for_each_others_children_without_calls_into_the_pool() {
+fn two_workers_await_each_others_children() {
     let pool = Pool::new(2);
     for _ in 0..200 {
         let parent = pool.submit(|| {

@@ -125,7 +125,7 @@ none!(Unpin: Timeout<PhantomPinned>);
 
 /// What the compiler has checked above; here only so that the list of tests shows it.
 #[test]
-fn every_public_type_has_the_marker_traits_it_promises() {
+fn every_public_type_has_its_marker_traits() {
     threads::<Pool>();
     assert!(size_of::<Option<Handle>>() <= 2 * size_of::<Handle>());
 }

@@ -31,7 +31,7 @@ fn no_threads_and_too_many_are_refused() {
 
 #[cfg(target_os = "linux")]
 #[test(bad in 0..4)]
-fn a_thread_name_with_a_nul_is_refused_and_leaves_no_thread(bad: usize) {
+fn a_nul_in_a_thread_name_fails_the_build(bad: usize) {
     let name = move |index| format!("nul-name-{index}{}", if index == bad { "\0" } else { "" });
     assert_refused(Pool::builder().threads(4).name(name));
     eventually("the threads are gone", || threads_named("nul-name-") == 0);
@@ -41,7 +41,7 @@ fn a_thread_name_with_a_nul_is_refused_and_leaves_no_thread(bad: usize) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_name_function_that_panics_leaves_no_thread() {
+fn a_panicking_name_function_leaves_no_thread() {
     let name = |index| {
         assert!(index != 2, "expected: the name function panics");
         format!("bad-name-{index}")
@@ -81,20 +81,20 @@ fn deep(levels: usize) -> usize {
 }
 
 #[test]
-fn a_job_may_use_four_of_the_sixteen_mebibytes_asked_for() {
+fn a_job_may_use_4_of_the_16_mebibytes() {
     let pool = Pool::builder().threads(2).stack_size(16 << 20).build().unwrap();
     assert_eq!(on_every_worker(&pool, || deep(64)), [64; 2]);
 }
 
 #[test(bytes in [0, 1, 4095, usize::MAX, usize::MAX / 2 + 1, isize::MAX as usize])]
-fn absurd_stack_sizes_are_refused_or_made_to_fit(bytes: usize) {
+fn absurd_stack_sizes_are_refused_or_adjusted(bytes: usize) {
     if let Ok(pool) = Pool::builder().threads(1).stack_size(bytes).build() {
         assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
     }
 }
 
 #[test]
-fn the_default_pool_size_is_the_parallelism_of_the_machine() {
+fn the_default_size_is_the_parallelism() {
     let offered = thread::available_parallelism().map_or(1, usize::from);
     assert_eq!(Pool::builder().build().unwrap().size(), offered..=offered);
     for threads in [1, 2, 3, 64] {

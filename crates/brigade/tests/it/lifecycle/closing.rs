@@ -17,7 +17,7 @@ use brigade_testkit::{Gate, eventually, test};
 const LONG: Duration = Duration::from_secs(10);
 
 #[test((kind, pool) in queue_kinds(2))]
-fn a_closed_pool_returns_jobs_from_outside_and_runs_accepted_ones(pool: Pool) {
+fn a_closed_pool_returns_outside_jobs(pool: Pool) {
     let (gate, handle) = (Gate::closed(), pool.handle());
     occupy(&pool, &gate);
     let queued: Vec<_> = (0..100).map(|n| pool.submit(move || n)).collect();
@@ -33,7 +33,7 @@ fn a_closed_pool_returns_jobs_from_outside_and_runs_accepted_ones(pool: Pool) {
 }
 
 #[test]
-fn a_call_that_can_not_be_made_panics_with_the_reason() {
+fn an_impossible_call_panics_with_the_reason() {
     let (pool, closed) = (Pool::new(1), Pool::builder().threads(0..=1).build().unwrap());
     closed.close();
     let with_deadline = || pool.job().deadline(Instant::now());
@@ -78,7 +78,7 @@ fn jobs_of_a_closed_pool_may_submit_to_it(pool: Pool) {
 }
 
 #[test]
-fn a_pool_may_be_closed_from_several_threads_while_others_submit() {
+fn a_pool_may_be_closed_by_several_threads() {
     for _ in 0..100 {
         let (pool, ran) = (Arc::new(Pool::new(2)), Arc::new(AtomicUsize::new(0)));
         let (together, handle) = (Barrier::new(6), pool.handle());
@@ -113,7 +113,7 @@ fn a_pool_may_be_closed_from_several_threads_while_others_submit() {
 }
 
 #[test]
-fn the_threads_of_a_closed_pool_end_when_its_work_is_done() {
+fn a_closed_pools_threads_end_after_its_work() {
     let (pool, gate) = (Pool::new(4), Gate::closed());
     occupy(&pool, &gate);
     pool.close();

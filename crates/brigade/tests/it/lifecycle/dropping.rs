@@ -12,7 +12,7 @@ use brigade_testkit::{Gate, test};
 
 /// By a foreign thread, and by a job of another pool.
 #[test]
-fn a_pool_dropped_while_unwinding_runs_its_jobs_and_panics_no_second_time() {
+fn a_drop_while_unwinding_runs_the_jobs() {
     let outer = Pool::new(1);
     for round in 0..50 {
         let ran = Arc::new(AtomicUsize::new(0));
@@ -38,7 +38,7 @@ fn a_pool_dropped_while_unwinding_runs_its_jobs_and_panics_no_second_time() {
 }
 
 #[test]
-fn handles_give_their_outcomes_after_the_pool_is_gone() {
+fn handles_outlive_the_pool() {
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let returned = pool.submit(|| 42);
     let panicked = pool.submit(|| panic!("expected: later"));
@@ -56,7 +56,7 @@ fn handles_give_their_outcomes_after_the_pool_is_gone() {
 }
 
 #[test]
-fn the_threads_of_a_pool_that_is_let_go_end_by_themselves() {
+fn a_detached_pools_threads_end_by_themselves() {
     let (stopped, stops) = mpsc::channel();
     let hook = move |_| stopped.send(()).unwrap();
     let pool = Pool::builder().threads(3).prestart(3).on_stop(hook).build().unwrap();

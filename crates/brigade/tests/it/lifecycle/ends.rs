@@ -120,7 +120,7 @@ const FINISH: (&str, End) = ("finish", |pool| shut_down(pool, Shutdown::Finish))
 const DISCARD: (&str, End) = ("discard", |pool| shut_down(pool, Shutdown::Discard));
 
 #[test]
-fn each_end_runs_or_cancels_each_kind_of_work() {
+fn each_end_settles_each_kind_of_work() {
     use Shutdown::{Discard, Drain, Finish};
     let ends: [(Shutdown, Option<ShutdownOptions>, (&str, End)); 10] = [
         (Drain, None, ("drop", dropped)),
@@ -148,7 +148,7 @@ fn each_end_runs_or_cancels_each_kind_of_work() {
 }
 
 #[test(120)]
-fn no_end_of_a_pool_waits_for_a_time_in_every_row() {
+fn no_end_waits_for_a_time_in_every_row() {
     for (how, end) in [(Shutdown::Drain, DRAIN), (Shutdown::Discard, DISCARD)] {
         for work in WORK.into_iter().filter(|(_, kind, _)| *kind != Kind::Queued) {
             for_every_row(|pool| check(pool, work, how, end));

@@ -119,12 +119,7 @@ fn places() -> impl Iterator<Item = (&'static str, Place)> {
 }
 
 #[test(120, (place, prepare) in places(), (how, end) in ENDS, threads in [1, 2, 4])]
-fn each_end_returns_in_each_place_and_each_accepted_job_has_its_outcome(
-    prepare: Place,
-    how: &'static str,
-    end: End,
-    threads: usize,
-) {
+fn each_end_returns_in_each_place(prepare: Place, how: &'static str, end: End, threads: usize) {
     for _ in 0..5 {
         let (told, tells) = mpsc::channel();
         let (slot, has_begun) = <(Arc<Mutex<_>>, Arc<AtomicBool>)>::default();
@@ -149,7 +144,7 @@ fn each_end_returns_in_each_place_and_each_accepted_job_has_its_outcome(
 }
 
 #[test]
-fn a_job_that_ends_its_own_pool_may_submit_to_it() {
+fn a_job_ending_its_own_pool_may_submit() {
     for (how, end) in ENDS.into_iter().filter(|(how, _)| *how != "discard") {
         for threads in [1, 2, 4] {
             let (give, take) = mpsc::channel();

@@ -49,7 +49,7 @@ fn assert_is_inside(pool: Handle) {
 }
 
 #[test]
-fn submissions_of_an_entered_thread_belong_to_the_pool() {
+fn an_entered_threads_submissions_go_to_the_pool() {
     let pool = Pool::new(2);
     assert_eq!(current(), None);
     let answer = pool.enter(|| {
@@ -103,7 +103,7 @@ fn io_inside_belongs_to_the_pool() {
 }
 
 #[test]
-fn the_innermost_pool_counts_and_the_one_before_is_restored() {
+fn a_left_pool_restores_the_one_before() {
     let (outer, inner) = (Pool::new(1), Pool::new(1));
     outer.enter(|| {
         inner.enter(|| assert_is_inside(inner.handle()));
@@ -124,7 +124,7 @@ fn the_innermost_pool_counts_and_the_one_before_is_restored() {
 }
 
 #[test]
-fn a_worker_that_enters_another_pool_is_there_until_it_leaves() {
+fn a_worker_inside_another_pool_stays_until_it_leaves() {
     let (pool, other) = (Pool::new(2), Pool::new(2));
     let (own, there) = (pool.handle(), other.handle());
     let job = pool.submit(move || {
@@ -146,7 +146,7 @@ fn a_worker_that_enters_another_pool_is_there_until_it_leaves() {
 
 /// A closure runs on the stack of the job that has entered another, as that is on the only thread.
 #[test]
-fn a_job_that_runs_inside_is_in_its_own_pool() {
+fn a_job_run_inside_is_in_its_own_pool() {
     let (pool, other) = (Pool::new(1), Pool::new(1));
     let (own, there) = (pool.handle(), other.handle());
     let outer = pool.submit(move || {
@@ -174,7 +174,7 @@ fn a_job_that_runs_inside_is_in_its_own_pool() {
 
 #[cfg(all(feature = "io", unix))]
 #[test]
-fn io_of_a_job_that_runs_inside_is_its_own_pools() {
+fn io_of_a_job_run_inside_is_its_own_pools() {
     let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
     let (own, gone) = (pool.handle(), Pool::new(1).handle());
     let outer = pool.submit(move || {
@@ -187,7 +187,7 @@ fn io_of_a_job_that_runs_inside_is_its_own_pools() {
 }
 
 #[test]
-fn a_thread_that_is_started_inside_is_not_inside() {
+fn a_thread_started_inside_is_not_inside() {
     let pool = Pool::new(1);
     let outside = pool.enter(|| thread::spawn(current).join().unwrap());
     assert_eq!(outside, None);
@@ -197,7 +197,7 @@ fn a_thread_that_is_started_inside_is_not_inside() {
 }
 
 #[test]
-fn inside_a_closed_pool_everything_is_rejected() {
+fn a_closed_entered_pool_rejects_everything() {
     let closed = Pool::new(1);
     closed.close();
     let gone = Pool::new(1).handle();
@@ -228,7 +228,7 @@ fn assert_jobs_are_inside<'scope>(s: &'scope Scope<'scope, '_>, pool: Handle) {
 /// Caught: a body on the pool's own worker was inside the pool that this had entered, and so was a joined job of a scope that was
 /// opened outside.
 #[test]
-fn calls_that_borrow_are_inside_their_pool_wherever_they_are_made() {
+fn borrowing_calls_are_inside_their_pool() {
     let (pool, other) = (Pool::new(2), Pool::new(2));
     let (own, there) = (pool.handle(), other.handle());
     let borrow = move || {
@@ -253,7 +253,7 @@ fn calls_that_borrow_are_inside_their_pool_wherever_they_are_made() {
 
 /// Caught: the free `in_place_scope` was of the pool that the worker had entered.
 #[test]
-fn forks_and_free_scopes_of_a_worker_that_has_entered_another_pool_are_of_its_own() {
+fn forks_inside_another_pool_go_to_their_own() {
     let (pool, other) = (Pool::builder().threads(2).name("own").build().unwrap(), Pool::new(2));
     let (own, there) = (pool.handle(), other.handle());
     let name = || thread::current().name().unwrap().to_owned();

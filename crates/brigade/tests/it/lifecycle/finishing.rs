@@ -36,7 +36,7 @@ fn finishing(pool: &Arc<Pool>) -> thread::JoinHandle<Report> {
 }
 
 #[test((kind, pool) in pools())]
-fn nothing_is_accepted_from_outside_and_jobs_and_futures_from_inside(pool: Pool) {
+fn finish_accepts_only_from_inside(pool: Pool) {
     let (pool, latch) = (Arc::new(pool), Latch::default());
     let (waits, handle) = (latch.wait(), pool.handle());
     let job = pool.spawn(async move {
@@ -58,7 +58,7 @@ fn nothing_is_accepted_from_outside_and_jobs_and_futures_from_inside(pool: Pool)
 
 /// Nothing but the wake from outside brings a thread back.
 #[test]
-fn a_future_is_woken_although_all_threads_have_gone() {
+fn a_future_is_woken_without_any_thread() {
     let builder = Pool::builder().threads(0..=2).keep_alive(Duration::ZERO);
     let (pool, latch) = (Arc::new(builder.build().unwrap()), Latch::default());
     let jobs = [(); 3].map(|()| pool.spawn(latch.wait()));
@@ -72,7 +72,7 @@ fn a_future_is_woken_although_all_threads_have_gone() {
 }
 
 #[test((kind, pool) in pools())]
-fn a_timeout_is_kept_and_a_drain_then_cancels_pending_futures(pool: Pool) {
+fn drain_after_a_timeout_cancels_pending_futures(pool: Pool) {
     let drops = Drops::default();
     let (first, second) = (drops.token(), drops.token());
     let never = pool.spawn(async move {
@@ -92,7 +92,7 @@ fn a_timeout_is_kept_and_a_drain_then_cancels_pending_futures(pool: Pool) {
 }
 
 #[test(how in [Shutdown::Drain, Shutdown::Discard], (kind, pool) in pools())]
-fn a_stricter_end_ends_one_that_waits(how: Shutdown, pool: Pool) {
+fn a_stricter_end_ends_a_waiting_end(how: Shutdown, pool: Pool) {
     let (pool, drops) = (Arc::new(pool), Drops::default());
     let (token, local) = (drops.token(), drops.token());
     let never = pool.spawn(std::future::pending::<()>());
@@ -113,7 +113,7 @@ fn a_stricter_end_ends_one_that_waits(how: Shutdown, pool: Pool) {
 }
 
 #[test]
-fn a_pool_that_drains_does_not_wait_because_it_is_told_to_finish_then() {
+fn a_later_finish_adds_no_wait_to_a_drain() {
     let closes: [fn(&Pool); 3] = [
         |pool| pool.close(),
         |pool| _ = pool.shutdown(Shutdown::Drain.timeout(Duration::ZERO)),
@@ -148,7 +148,7 @@ const FINISHES: [fn(&Pool); 2] = [
 ];
 
 #[test(close in FINISHES)]
-fn a_close_does_not_cancel_futures_of_a_pool_that_finishes(close: fn(&Pool)) {
+fn a_close_cancels_no_future_of_a_finishing_pool(close: fn(&Pool)) {
     let pool = Pool::builder().threads(1).on_drop(Shutdown::Finish).build().unwrap();
     let (gate, opens) = (Gate::closed(), std::sync::mpsc::channel::<()>());
     let held = gate.clone();
@@ -191,7 +191,7 @@ fn a_cancel_from_outside_lets_the_pool_end(jobs: u64, begin: Begin, pool: Pool) 
 }
 
 #[test((kind, pool) in pools())]
-fn jobs_that_wait_in_a_set_run(pool: Pool) {
+fn jobs_waiting_in_a_set_run(pool: Pool) {
     let mut set = TaskSet::new(&pool).limit(1);
     for number in 0..10 {
         set.spawn(async move {
@@ -221,7 +221,7 @@ fn a_job_may_finish_its_own_pool(pool: Pool) {
 }
 
 #[test(120)]
-fn a_closure_that_is_due_as_the_pool_begins_to_finish_runs() {
+fn a_closure_due_at_the_start_of_finish_runs() {
     let mut seed = Seed::printed();
     let ran = Arc::new(AtomicUsize::new(0));
     for round in 1..=400 {
@@ -241,7 +241,7 @@ fn a_closure_that_is_due_as_the_pool_begins_to_finish_runs() {
 
 /// Each future sleeps and spawns the next, and ends: there is always one, and never the same.
 #[test(120)]
-fn a_chain_of_futures_that_spawn_each_other_runs_to_its_end() {
+fn finish_runs_a_chain_of_spawning_futures() {
     fn step(left: u32, ended: mpsc::Sender<()>) {
         drop(brigade::spawn(async move {
             sleep(Duration::from_micros(50)).await;
@@ -272,7 +272,7 @@ fn a_chain_of_futures_that_spawn_each_other_runs_to_its_end() {
 
 /// It is accepted, on no queue, and waits for the first time when the pool is closed already.
 #[test]
-fn a_future_that_is_first_polled_by_its_submitter_is_finished() {
+fn finish_completes_a_future_polled_by_its_submitter() {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let pool = Arc::new(pool);
     let (polled, polls) = mpsc::channel();
@@ -299,7 +299,7 @@ fn a_future_that_is_first_polled_by_its_submitter_is_finished() {
 }
 
 #[test]
-fn a_job_that_its_caller_runs_does_not_wait_for_itself_to_finish() {
+fn a_job_run_by_its_caller_may_finish_its_pool() {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let handle = pool.handle();
     let report = pool.submit(move || handle.shutdown(Shutdown::Finish)).join().unwrap();

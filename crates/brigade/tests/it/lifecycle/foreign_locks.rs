@@ -109,7 +109,7 @@ fn both_wait(wakers: &Wakers) -> bool {
 
 /// Caught: the waker dropped the future, whose drop waited for the lock under which the waker was called.
 #[test]
-fn no_wake_beside_the_end_of_a_pool_drops_a_future() {
+fn no_wake_beside_the_end_drops_a_future() {
     type End = fn(Pool);
     let ends: [(&str, End); 3] = [
         ("drop", drop),
@@ -137,7 +137,7 @@ fn no_wake_beside_the_end_of_a_pool_drops_a_future() {
 
 /// Caught: as above, on the worker that runs the job.
 #[test]
-fn a_job_of_a_pool_that_discards_drops_no_future_that_it_wakes() {
+fn a_discarding_pools_job_drops_no_future_it_wakes() {
     for (kind, spawn) in KINDS.into_iter().filter(|(kind, _)| !kind.contains("local")) {
         case(kind, || {
             let (pool, drops) = (Pool::new(3), Drops::default());
@@ -169,7 +169,7 @@ fn a_job_of_a_pool_that_discards_drops_no_future_that_it_wakes() {
 
 /// Caught: as above, where the owner of the pool ends it.
 #[test]
-fn the_end_of_a_local_pool_drops_no_future_in_a_waker() {
+fn a_local_pools_end_drops_no_future_in_a_waker() {
     for (place, wakes) in PLACES {
         for (kind, spawn) in KINDS.into_iter().filter(|&(kind, _)| kind != "a scope") {
             for how in [None, Some(Shutdown::Drain), Some(Shutdown::Discard)] {
@@ -214,7 +214,7 @@ fn spawn_waiting(pool: &Handle, wakes: bool) -> [Latch; 2] {
 
 /// Caught: the thread that ends the pool was to drop the other future after the first.
 #[test(wakes in [false, true])]
-fn a_destructor_at_the_end_of_a_pool_may_wait_for_another_future(wakes: bool) {
+fn a_destructor_at_the_end_may_await_a_future(wakes: bool) {
     let builder = Pool::builder().threads(0..=1).keep_alive(Duration::from_micros(1));
     let pool = builder.build().unwrap();
     let latches = spawn_waiting(&pool, wakes);

@@ -9,7 +9,7 @@ use brigade_testkit::test;
 
 /// Who sees a pool closed finds all parts of it closed, its timers among them.
 #[test]
-fn a_pool_that_is_seen_closed_accepts_nothing_by_any_verb() {
+fn a_pool_seen_closed_accepts_no_verb() {
     let later = Duration::from_secs(60);
     for round in 0..2_000 {
         let pool = Pool::new(1);

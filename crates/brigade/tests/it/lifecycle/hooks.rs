@@ -27,7 +27,7 @@ fn sorted(calls: &Calls) -> Vec<(usize, ThreadId)> {
 }
 
 #[test(threads in [1, 2, 7])]
-fn start_and_stop_hooks_run_once_on_every_worker_with_its_index(threads: usize) {
+fn hooks_run_once_on_every_worker(threads: usize) {
     let (starts, stops) = (Calls::default(), Calls::default());
     let builder = Pool::builder().threads(threads);
     let builder = builder.on_start(recorder(&starts)).on_stop(recorder(&stops));
@@ -44,7 +44,7 @@ fn start_and_stop_hooks_run_once_on_every_worker_with_its_index(threads: usize) 
 }
 
 #[test]
-fn hooks_that_panic_are_contained() {
+fn panicking_hooks_are_contained() {
     let calls = Arc::new(AtomicUsize::new(0));
     let hook = |calls: &Arc<AtomicUsize>| {
         let calls = Arc::clone(calls);
@@ -81,7 +81,7 @@ fn a_job_submitted_by_a_start_hook_runs() {
 
 /// Whether it is accepted or not: nothing hangs, and an accepted job has an outcome.
 #[test]
-fn a_job_submitted_by_a_stop_hook_is_rejected_or_gets_an_outcome() {
+fn a_stop_hooks_job_is_rejected_or_has_an_outcome() {
     for _ in 0..50 {
         let jobs = Arc::new(Mutex::new(Vec::new()));
         let submitted = Arc::clone(&jobs);
@@ -159,7 +159,7 @@ const ENDS: [(&str, End); 6] = [
 
 /// Caught: they lived as long as a thread that had last used a handle of the pool, or a timer's handle.
 #[test((how, end) in ENDS, first in [0, 1, 2])]
-fn a_pool_drops_the_functions_of_its_user_when_it_ends(how: &str, end: End, first: usize) {
+fn an_ended_pool_drops_its_users_functions(how: &str, end: End, first: usize) {
     let value = Arc::new(());
     let builder = with_all_functions(&value).threads(0..=2).prestart(first);
     let pool = builder.build().unwrap();
@@ -182,7 +182,7 @@ fn a_pool_drops_the_functions_of_its_user_when_it_ends(how: &str, end: End, firs
 }
 
 #[test]
-fn a_pool_keeps_the_functions_of_its_user_until_a_drop_off_the_pool_has_ended() {
+fn a_drop_off_the_pool_keeps_its_users_functions() {
     let (value, halt) = (Arc::new(()), Halt::default());
     let pool = with_all_functions(&value).threads(1).build().unwrap();
     let (gate, halts) = (Gate::closed(), halt.clone());

@@ -7,7 +7,7 @@ use brigade::{Handle, Pool};
 use brigade_testkit::{Gate, test};
 
 #[test]
-fn a_job_of_b_submitted_by_a_worker_of_a_outlives_a() {
+fn a_job_of_b_submitted_from_a_outlives_a() {
     for _ in 0..50 {
         let (a, b, gate) = (Pool::new(1), Pool::new(1), Gate::closed());
         let (to_b, inner) = (b.handle(), gate.clone());
@@ -27,7 +27,7 @@ fn a_job_of_b_submitted_by_a_worker_of_a_outlives_a() {
 
 /// S13: the thread-local queue of `executors` was one for all pools.
 #[test]
-fn the_current_pool_is_the_one_of_the_worker() {
+fn a_workers_pool_is_the_current_pool() {
     assert_eq!(Handle::current(), None);
     let (a, b) = (Pool::new(1), Pool::new(1));
     assert_ne!(a.handle(), b.handle());
@@ -40,7 +40,7 @@ fn the_current_pool_is_the_one_of_the_worker() {
 }
 
 #[test]
-fn a_pool_made_and_dropped_inside_a_job_leaves_the_job_where_it_was() {
+fn a_nested_pools_drop_leaves_the_job_in_its_pool() {
     let outer = Pool::new(1);
     let job = outer.submit(|| {
         let inner = Pool::new(1);

@@ -96,7 +96,7 @@ const ENDS: [(&str, End); 3] = [
 ];
 
 #[test]
-fn every_call_of_a_destructor_returns_and_the_pool_ends() {
+fn every_call_in_a_destructor_returns() {
     let (begin, begun) = mpsc::channel();
     let calls = thread::spawn(move || {
         for (call, calls) in CALLS {

@@ -22,7 +22,7 @@ fn slow_drop() -> (impl Drop + Send, Arc<AtomicBool>) {
 }
 
 #[test((kind, pool) in queue_kinds(2))]
-fn captures_are_dropped_before_the_handle_resolves(pool: Pool) {
+fn captures_drop_before_the_handle_resolves(pool: Pool) {
     for round in 0..1000 {
         let (capture, dropped) = slow_drop();
         let work = move || {
@@ -49,7 +49,7 @@ fn captures_are_dropped_before_the_handle_resolves(pool: Pool) {
 }
 
 #[test((kind, pool) in queue_kinds(2))]
-fn captures_of_a_cancelled_job_are_dropped_before_its_handle_resolves(pool: Pool) {
+fn a_cancel_drops_captures_before_the_handle_resolves(pool: Pool) {
     let gate = Gate::closed();
     occupy(&pool, &gate);
     let waits: Vec<_> = (0..8)
@@ -69,7 +69,7 @@ fn captures_of_a_cancelled_job_are_dropped_before_its_handle_resolves(pool: Pool
 
 /// Plain stores on both sides: only the pool orders them. (Miri and ThreadSanitizer look too.)
 #[test((kind, pool) in queue_kinds(2))]
-fn writes_before_a_submission_are_read_by_the_job_and_back(pool: Pool) {
+fn a_submission_and_a_join_publish_writes(pool: Pool) {
     for round in 0..2000 {
         let (there, back) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         there.store(round, Ordering::Relaxed);
@@ -92,7 +92,7 @@ fn writes_before_a_submission_are_read_by_the_job_and_back(pool: Pool) {
 
 /// Inline or boxed, aligned or not, with and without content: each is moved in whole.
 #[test((kind, pool) in queue_kinds(2))]
-fn captures_of_every_size_arrive_whole_and_are_dropped_once(pool: Pool) {
+fn captures_of_any_size_arrive_whole_and_drop_once(pool: Pool) {
     #[repr(align(128))]
     struct Aligned([u8; 128]);
     fn check<const N: usize>(pool: &Pool) {

@@ -46,7 +46,7 @@ fn busy(pool: &Pool, gate: &Gate) -> Arc<AtomicBool> {
 }
 
 #[test]
-fn with_finish_and_a_timeout_it_waits_no_longer_and_pending_futures_go_on() {
+fn finish_with_a_timeout_leaves_pending_futures() {
     let pool = pool(Shutdown::Finish.timeout(SOON));
     let (gate, handle) = (Gate::closed(), pool.handle());
     let ended = busy(&pool, &gate);
@@ -73,7 +73,7 @@ fn with_a_timeout_of_0_it_does_not_wait() {
 }
 
 #[test]
-fn a_shutdown_that_was_stricter_counts() {
+fn a_stricter_shutdown_counts() {
     let pool = pool(Shutdown::Finish);
     let waits = pool.spawn(pending::<()>());
     pool.shutdown(Shutdown::Drain);
@@ -85,7 +85,7 @@ fn a_shutdown_that_was_stricter_counts() {
     how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard],
     timeout in [Duration::ZERO, SOON]
 )]
-fn a_pool_whose_shutdown_timed_out_is_not_waited_for_again(how: Shutdown, timeout: Duration) {
+fn drop_adds_no_wait_to_a_timed_out_shutdown(how: Shutdown, timeout: Duration) {
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let ended = busy(&pool, &gate);
     assert!(pool.shutdown(how.timeout(timeout)).still_running >= 1);
@@ -96,7 +96,7 @@ fn a_pool_whose_shutdown_timed_out_is_not_waited_for_again(how: Shutdown, timeou
 }
 
 #[test]
-fn a_pool_whose_shutdown_is_over_in_time_is_waited_for() {
+fn drop_waits_after_a_shutdown_in_time() {
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let ended = busy(&pool, &gate);
     gate.open();
@@ -107,7 +107,7 @@ fn a_pool_whose_shutdown_is_over_in_time_is_waited_for() {
 
 /// The handle's call and the drop both wait.
 #[test(how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard])]
-fn a_pool_that_a_handle_shuts_down_meanwhile_is_waited_for(how: Shutdown) {
+fn drop_waits_beside_a_handles_shutdown(how: Shutdown) {
     for _ in 0..10 {
         let (pool, gate) = (Pool::new(1), Gate::closed());
         let (ended, handle) = (busy(&pool, &gate), pool.handle());
@@ -128,7 +128,7 @@ fn a_pool_that_a_handle_shuts_down_meanwhile_is_waited_for(how: Shutdown) {
 
 /// So it is with a job of its own, which does not wait and has no timeout.
 #[test]
-fn a_pool_that_its_own_job_shuts_down_is_waited_for() {
+fn drop_waits_after_its_own_jobs_shutdown() {
     for how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard] {
         let pool = Pool::new(1);
         let job = pool.submit(move || brigade::Handle::current().unwrap().shutdown(how));

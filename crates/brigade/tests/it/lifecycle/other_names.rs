@@ -28,7 +28,7 @@ const NAMES: [(&str, &str, &str); 16] = [
 ];
 
 #[test]
-fn a_search_for_the_name_in_another_crate_finds_the_item() {
+fn searching_another_crates_name_finds_the_item() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     for (name, file, item) in NAMES {
         let source = fs::read_to_string(sources.join(file)).unwrap();
@@ -47,7 +47,7 @@ fn a_search_for_the_name_in_another_crate_finds_the_item() {
 
 #[test]
 #[expect(deprecated)]
-fn calls_by_the_names_of_other_crates_do_the_same() {
+fn names_of_other_crates_do_the_same() {
     let pool = Pool::builder().threads(1).thread_name("cook").queue_size(1).build().unwrap();
     let name = || std::thread::current().name().unwrap().starts_with("cook");
     assert!(pool.spawn_blocking(name).join().unwrap());

@@ -14,7 +14,7 @@ const WAITS: [fn(Pool); 4] = [
 ];
 
 #[test(wait in WAITS)]
-fn a_pool_has_another_thread_while_its_only_one_waits_for_another_pool(wait: fn(Pool)) {
+fn a_wait_for_another_pool_gets_another_thread(wait: fn(Pool)) {
     let pool = Pool::new(1);
     let here = pool.handle();
     let job = pool.submit(move || {

@@ -30,10 +30,7 @@ const PLACES: [(&str, Place); 2] = [
 
 /// The job is returned, runs, or is dropped with the pool; nothing waits forever.
 #[test((place, set) in PLACES, end in ENDS)]
-fn a_pool_that_ends_in_its_own_spawner_or_name_function_returns_and_so_does_the_submission(
-    set: Place,
-    end: fn(Pool),
-) {
+fn a_pool_may_end_in_its_own_spawner(set: Place, end: fn(Pool)) {
     let slot: Arc<Mutex<Option<Pool>>> = Arc::default();
     let taken = slot.clone();
     let call = move || {

@@ -102,7 +102,7 @@ fn race(builder: Builder, policy: Option<WhenFull>, how: Shutdown, seed: &mut Se
 }
 
 #[test(120)]
-fn a_submission_that_races_the_end_is_run_cancelled_or_returned() {
+fn a_submission_beside_the_end_has_an_outcome() {
     let seed = RefCell::new(Seed::printed());
     for round in 0..100 {
         for policy in [None].into_iter().chain(POLICIES.map(Some)) {
@@ -124,7 +124,7 @@ fn a_submission_that_races_the_end_is_run_cancelled_or_returned() {
 
 /// W2: rayon's parked workers once missed the end. After a job, a worker is about to park, or to leave.
 #[test]
-fn pools_dropped_while_their_workers_park_end() {
+fn pools_dropped_beside_parking_workers_end() {
     let mut seed = Seed::printed();
     for round in 0..3000 {
         let keep_alive = Duration::from_micros(30);

@@ -11,7 +11,7 @@ use brigade::{Cause, Handle, JoinError, JoinHandle, Pool, Reason, Shutdown};
 use brigade_testkit::{Gate, test};
 
 #[test(how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard])]
-fn a_timeout_that_is_far_off_is_not_waited_for(how: Shutdown) {
+fn a_far_timeout_is_not_waited_for(how: Shutdown) {
     assert_eq!(counts(Pool::new(2).shutdown(how)), (0, 0, 0));
     for timeout in [Duration::from_secs(3600), Duration::MAX] {
         let pool = Pool::new(2);
@@ -23,7 +23,7 @@ fn a_timeout_that_is_far_off_is_not_waited_for(how: Shutdown) {
 
 /// Fault 74: two running, five queued.
 #[test((kind, pool) in queue_kinds(2))]
-fn discard_cancels_exactly_the_queued_and_waits_for_the_running(pool: Pool) {
+fn discard_cancels_queued_and_awaits_running_jobs(pool: Pool) {
     let gate = Gate::closed();
     let running = [(); 2].map(|()| held(&pool, &gate));
     let queued: Vec<_> = (0..5).map(|_| pool.submit(|| unreachable!("discarded"))).collect();
@@ -36,7 +36,7 @@ fn discard_cancels_exactly_the_queued_and_waits_for_the_running(pool: Pool) {
 }
 
 #[test]
-fn a_pool_that_ends_returns_work_to_its_own_jobs() {
+fn an_ending_pool_returns_its_own_jobs_work() {
     for (how, returned) in [
         (Shutdown::Drain, timed_work_comes_back as fn(Handle, Reason)),
         (Shutdown::Discard, all_work_comes_back),
@@ -59,7 +59,7 @@ fn a_pool_that_ends_returns_work_to_its_own_jobs() {
 }
 
 #[test(how in [Shutdown::Drain, Shutdown::Discard])]
-fn a_deadline_that_passes_is_waited_for_and_reported(how: Shutdown) {
+fn a_passed_deadline_is_reported(how: Shutdown) {
     for asked in [0, 1, 1_000_000, 50_000_000].map(Duration::from_nanos) {
         let (pool, gate) = (Pool::new(1), Gate::closed());
         occupy(&pool, &gate);
@@ -76,7 +76,7 @@ fn a_deadline_that_passes_is_waited_for_and_reported(how: Shutdown) {
 
 /// Fault 76: the waiters run; what they wait for is only queued when the shutdown begins.
 #[test(how in [Shutdown::Drain, Shutdown::Discard])]
-fn jobs_that_wait_for_queued_ones_are_released_by_drain_and_by_discard(how: Shutdown) {
+fn drain_and_discard_release_waiting_jobs(how: Shutdown) {
     for (threads, own) in [(1, false), (2, false), (1, true), (2, true)] {
         for (kind, pool) in queue_kinds(threads) {
             let (gate, kind) = (Gate::closed(), format!("{kind}, own children: {own}"));

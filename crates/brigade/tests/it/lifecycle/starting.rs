@@ -53,7 +53,7 @@ const BEGINS: [(&str, Begin); 3] = [
 ];
 
 #[test((what, begin) in BEGINS, builder in pools())]
-fn other_threads_reach_a_pool_whose_start_hook_runs(builder: Builder, begin: Begin) {
+fn a_pool_in_its_start_hook_is_reachable(builder: Builder, begin: Begin) {
     let (told, tells) = mpsc::channel();
     let hook = move |index| {
         if index == 0 {

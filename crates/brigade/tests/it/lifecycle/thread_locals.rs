@@ -31,7 +31,7 @@ fn call_everything(pool: Handle, ran: &Arc<AtomicUsize>) {
 }
 
 #[test(pool_first in [false, true])]
-fn a_destructor_on_a_foreign_thread_may_submit_and_join(pool_first: bool) {
+fn a_foreign_destructor_may_submit_and_join(pool_first: bool) {
     for _ in 0..50 {
         let (pool, ran) = (Pool::new(2), Arc::new(AtomicUsize::new(0)));
         let (handle, counted) = (pool.handle(), Arc::clone(&ran));
@@ -51,7 +51,7 @@ fn a_destructor_on_a_foreign_thread_may_submit_and_join(pool_first: bool) {
 }
 
 #[test]
-fn a_destructor_on_a_worker_may_submit_and_join() {
+fn a_workers_destructor_may_submit_and_join() {
     for _ in 0..50 {
         let (pool, ran) = (Pool::new(2), Arc::new(AtomicUsize::new(0)));
         for _ in 0..2 {
@@ -70,7 +70,7 @@ fn a_destructor_on_a_worker_may_submit_and_join() {
 }
 
 #[test]
-fn a_destructor_on_a_worker_may_use_another_pool() {
+fn a_workers_destructor_may_use_another_pool() {
     let other = Pool::new(1);
     for _ in 0..50 {
         let (pool, (told, tells)) = (Pool::new(1), mpsc::channel());
@@ -89,7 +89,7 @@ fn a_destructor_on_a_worker_may_use_another_pool() {
 /// Nor for one that is created while others are destroyed. The drop of the pool does not wait then, either.
 #[cfg_attr(windows, ignore = "waits in a destructor of a thread-local")]
 #[test]
-fn a_shutdown_with_a_timeout_does_not_wait_for_destructors_beyond_that() {
+fn a_shutdowns_timeout_covers_destructors() {
     for (is_late, timeout) in [(false, 0), (true, 0), (false, 1), (true, 1)] {
         let (pool, gate, (begins, begun)) = (Pool::new(1), Gate::closed(), mpsc::channel());
         let wait = gate.clone();
@@ -117,7 +117,7 @@ fn a_shutdown_with_a_timeout_does_not_wait_for_destructors_beyond_that() {
 
 /// A hook sets the thread-local up before the pool's own are all there.
 #[test]
-fn a_destructor_registered_by_a_start_hook_may_call_the_pool() {
+fn a_start_hooks_destructor_may_call_the_pool() {
     for _ in 0..50 {
         let exits = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&exits);
@@ -138,7 +138,7 @@ fn a_destructor_registered_by_a_start_hook_may_call_the_pool() {
 
 /// Room is made by a job that is dropped, on a thread that has less left of itself than others.
 #[test(pool_first in [false, true])]
-fn a_destructor_may_submit_to_a_pool_that_is_full_and_drops_the_oldest(pool_first: bool) {
+fn a_destructor_may_submit_to_a_full_drop_oldest_pool(pool_first: bool) {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::DropOldest);
     let (handle, ran) = (pool.handle(), Arc::new(AtomicUsize::new(0)));
     let runs = ran.clone();
@@ -177,7 +177,7 @@ fn wait_for_jobs_of(pool: &LocalPool) -> [i32; 8] {
 
 /// Caught: the list of the thread's pools had been destroyed, and each of these waits hung.
 #[test(is_made_before in [false, true])]
-fn the_last_destructor_of_a_thread_may_use_its_local_pool(is_made_before: bool) {
+fn a_last_destructor_may_use_its_local_pool(is_made_before: bool) {
     let (told, tells) = mpsc::channel();
     let thread = thread::spawn(move || {
         // The first of the thread, and so destroyed last.

@@ -36,7 +36,7 @@ where
 }
 
 #[test((kind, pool) in queue_kinds(2))]
-fn a_discarded_closure_whose_drop_submits_is_returned_its_job(pool: Pool) {
+fn a_discarded_closures_drop_gets_its_job_back(pool: Pool) {
     let (sender, refusals) = mpsc::channel();
     discard_with(pool, 50, move |pool| {
         let refused = sender.clone();
@@ -49,7 +49,7 @@ fn a_discarded_closure_whose_drop_submits_is_returned_its_job(pool: Pool) {
 }
 
 #[test((kind, pool) in queue_kinds(2))]
-fn a_discarded_closure_whose_drop_takes_a_lock_that_jobs_take_blocks_nothing(pool: Pool) {
+fn a_discarded_closures_drop_may_take_a_lock(pool: Pool) {
     let counted = Arc::new(Mutex::new(0));
     for _ in 0..10 {
         let counted = Arc::clone(&counted);
@@ -69,7 +69,7 @@ fn a_discarded_closure_whose_drop_takes_a_lock_that_jobs_take_blocks_nothing(poo
 }
 
 #[test((kind, pool) in queue_kinds(2))]
-fn a_discarded_closure_whose_drop_panics_takes_no_other_with_it(pool: Pool) {
+fn a_discarded_closures_panic_takes_no_other(pool: Pool) {
     let drops = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&drops);
     discard_with(pool, 50, move |_| {
@@ -84,10 +84,7 @@ fn a_discarded_closure_whose_drop_panics_takes_no_other_with_it(pool: Pool) {
 
 /// The dropped closure owns the handle of another queued job, before or behind it, and waits.
 #[test(waits_for_older in [true, false], (kind, pool) in queue_kinds(1))]
-fn a_discarded_closure_whose_drop_joins_another_discarded_job_gets_cancelled(
-    waits_for_older: bool,
-    pool: Pool,
-) {
+fn a_discarded_closures_drop_may_join_another(waits_for_older: bool, pool: Pool) {
     let (gate, (told, tells)) = (Gate::closed(), mpsc::channel());
     occupy(&pool, &gate);
     let awaited = Arc::new(Mutex::new(None::<JoinHandle<()>>));
@@ -111,7 +108,7 @@ fn a_discarded_closure_whose_drop_joins_another_discarded_job_gets_cancelled(
 }
 
 #[test((kind, pool) in queue_kinds(2))]
-fn a_discarded_closure_may_own_a_pool_which_is_drained_then(pool: Pool) {
+fn a_discarded_closure_may_own_a_pool(pool: Pool) {
     let ran = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&ran);
     discard_with(pool, 10, move |_| {
@@ -124,7 +121,7 @@ fn a_discarded_closure_may_own_a_pool_which_is_drained_then(pool: Pool) {
 
 /// S16: this pushed into a dying queue in `executors`.
 #[test((kind, pool) in queue_kinds(2))]
-fn a_capture_whose_drop_submits_after_its_job_ran_is_served(pool: Pool) {
+fn a_capture_may_submit_in_its_drop(pool: Pool) {
     let ran = Arc::new(AtomicUsize::new(0));
     for _ in 0..200 {
         let (counted, handle) = (Arc::clone(&ran), pool.handle());
@@ -140,7 +137,7 @@ fn a_capture_whose_drop_submits_after_its_job_ran_is_served(pool: Pool) {
 
 /// The iterator runs user code too: it may use the pool it feeds.
 #[test((kind, pool) in queue_kinds(2))]
-fn an_iterator_of_a_batch_may_submit_and_may_panic(pool: Pool) {
+fn a_batchs_iterator_may_submit_and_panic(pool: Pool) {
     let ran = Arc::new(AtomicUsize::new(0));
     let job = || {
         let ran = Arc::clone(&ran);

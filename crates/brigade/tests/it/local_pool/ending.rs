@@ -9,7 +9,7 @@ use brigade::{Reason, Shutdown, block_on, time};
 use brigade_testkit::{Drops, test};
 
 #[test]
-fn its_drop_runs_accepted_jobs_and_cancels_pending_futures() {
+fn drop_runs_jobs_and_cancels_pending_futures() {
     let _never_run = local_pool();
     let (pool, log, drops) = (local_pool(), Log::default(), Drops::default());
     let handle = pool.handle();
@@ -48,7 +48,7 @@ fn local_futures_are_dropped_by_its_drop() {
 }
 
 #[test(how in [Shutdown::Drain, Shutdown::Finish, Shutdown::Discard])]
-fn a_pool_that_another_thread_shuts_down_ends_when_its_owner_has_run_it(how: Shutdown) {
+fn a_foreign_shutdown_ends_after_the_owners_run(how: Shutdown) {
     let pool = local_pool();
     let handle = pool.handle();
     (0..10).for_each(|_| handle.execute(|| ()));
@@ -68,10 +68,7 @@ fn a_pool_that_another_thread_shuts_down_ends_when_its_owner_has_run_it(how: Shu
 /// Caught: a pool that terminated in a call of its owner kept its pending futures until it was dropped, and a wait for them never
 /// ended.
 #[test(waits_before in [true, false], waits_after in [true, false])]
-fn a_pool_closed_by_its_job_cancels_pending_futures_before_it_is_dropped(
-    waits_before: bool,
-    waits_after: bool,
-) {
+fn a_jobs_close_cancels_pending_futures_before_drop(waits_before: bool, waits_after: bool) {
     let pool = local_pool();
     let handle = pool.handle();
     let pending =

@@ -28,7 +28,7 @@ fn pass(pool: &LocalPool, time: Duration) {
 }
 
 #[test]
-fn a_week_passes_at_once_and_to_the_nanosecond() {
+fn a_week_passes_at_once_to_the_nanosecond() {
     let pool = paused();
     let begun = time_of(&pool);
     pool.run_until(async {
@@ -43,7 +43,7 @@ fn a_week_passes_at_once_and_to_the_nanosecond() {
 
 /// Also where an ordinary pool has several fire together.
 #[test]
-fn timers_fire_in_their_order_and_each_at_its_time() {
+fn timers_fire_in_order_each_at_its_time() {
     let (pool, log) = (paused(), Log::default());
     let begun = time_of(&pool);
     for micros in [500, 300, 1, 200, 300_000_000, 400, 100] {
@@ -87,7 +87,7 @@ fn no_time_passes_while_anything_can_run() {
 /// The next tick is found when it is asked for, seven days after the first one. It is due a period after the one before was due, not
 /// after that ended; except with `Delay`.
 #[test]
-fn missed_ticks_of_an_interval_are_skipped_or_delayed_or_made_up_for() {
+fn an_interval_skips_delays_or_catches_up_ticks() {
     for (missed, expected) in [
         (Missed::Skip, [2, 10, 12, 14, 16]),
         (Missed::Delay, [2, 11, 13, 15, 17]),
@@ -113,7 +113,7 @@ fn missed_ticks_of_an_interval_are_skipped_or_delayed_or_made_up_for() {
 
 /// The second tick is due after four days, and runs after nine.
 #[test]
-fn missed_ticks_of_a_closure_are_skipped_or_delayed_or_made_up_for_until_it_is_cancelled() {
+fn a_closure_skips_delays_or_catches_up_ticks() {
     for (missed, expected) in [
         (Missed::Skip, [2, 9, 10, 12, 14]),
         (Missed::Delay, [2, 9, 11, 13, 15]),
@@ -134,7 +134,7 @@ fn missed_ticks_of_a_closure_are_skipped_or_delayed_or_made_up_for_until_it_is_c
 }
 
 #[test]
-fn the_earlier_of_a_future_and_its_time_limit_wins() {
+fn the_earlier_of_future_and_limit_wins() {
     let pool = paused();
     pool.run_until(async {
         let begun = now();
@@ -147,7 +147,7 @@ fn the_earlier_of_a_future_and_its_time_limit_wins() {
 
 /// A time that can't be represented is no time.
 #[test]
-fn the_clock_leaps_to_no_timer_that_never_fires() {
+fn the_clock_never_leaps_to_an_endless_timer() {
     let (pool, other, gate) = (paused(), Pool::new(1), Gate::closed());
     let wait = gate.clone();
     let never = pool.handle().spawn(sleep(Duration::MAX));
@@ -171,7 +171,7 @@ fn the_clock_leaps_to_no_timer_that_never_fires() {
 }
 
 #[test]
-fn a_timer_is_due_when_the_clock_has_been_advanced_to_it() {
+fn an_advanced_clock_makes_a_timer_due() {
     let (pool, log) = (paused(), Log::default());
     let begun = time_of(&pool);
     for days in [3, 1, 2] {
@@ -205,7 +205,7 @@ fn a_timer_is_due_when_the_clock_has_been_advanced_to_it() {
 }
 
 #[test]
-fn a_job_that_blocks_on_a_future_has_the_clock_leap() {
+fn a_blocking_job_has_the_clock_leap() {
     let (pool, log) = (paused(), Log::default());
     let begun = time_of(&pool);
     drop(pool.handle().job().after(DAY).execute(log.job(1)).unwrap());
@@ -221,7 +221,7 @@ fn a_job_that_blocks_on_a_future_has_the_clock_leap() {
 }
 
 #[test]
-fn the_clock_stands_while_only_other_threads_work() {
+fn the_clock_stands_beside_foreign_work() {
     let (pool, other, gate) = (paused(), Pool::new(1), Gate::closed());
     let begun = time_of(&pool);
     pool.run_until(async {
@@ -239,7 +239,7 @@ fn the_clock_stands_while_only_other_threads_work() {
 }
 
 #[test]
-fn the_timers_of_an_ordinary_pool_take_their_time_beside_it() {
+fn an_ordinary_pools_timers_take_real_time() {
     let (pool, other) = (paused(), Pool::new(1));
     pool.run_until(async {
         sleep(DAY).await;
@@ -259,7 +259,7 @@ fn the_timers_of_an_ordinary_pool_take_their_time_beside_it() {
 
 /// Another thread's timers in the pool have the pool's clock.
 #[test]
-fn a_thread_that_enters_the_pool_has_its_clock() {
+fn a_thread_inside_the_pool_has_its_clock() {
     let (pool, end) = (paused(), Latch::default());
     let (begun, handle, ends) = (time_of(&pool), pool.handle(), end.clone());
     pass(&pool, DAY);
@@ -283,7 +283,7 @@ fn a_thread_that_enters_the_pool_has_its_clock() {
 
 #[cfg(all(feature = "io", unix))]
 #[test]
-fn an_event_that_is_there_comes_before_any_timer() {
+fn a_ready_event_precedes_any_timer() {
     use brigade::io::UnixStream;
     use futures::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let pool = paused();
@@ -302,7 +302,7 @@ fn an_event_that_is_there_comes_before_any_timer() {
 }
 
 #[test]
-fn a_job_that_is_queued_until_its_deadline_is_cancelled() {
+fn a_queued_jobs_deadline_cancels_it() {
     let pool = paused();
     pool.run_until(async {
         let job = |after| brigade::job().deadline(now() + after).submit(|| 42).unwrap();
@@ -315,7 +315,7 @@ fn a_job_that_is_queued_until_its_deadline_is_cancelled() {
 }
 
 #[test]
-fn a_pool_that_finishes_leaps_to_its_last_timers() {
+fn a_finishing_pool_leaps_to_its_last_timers() {
     let (pool, log) = (paused(), Log::default());
     drop(pool.handle().job().after(DAY).execute(log.job(1)).unwrap());
     let slept = pool.handle().spawn(async { sleep(2 * DAY).await });
@@ -325,7 +325,7 @@ fn a_pool_that_finishes_leaps_to_its_last_timers() {
 }
 
 #[test]
-fn only_a_paused_clock_can_be_advanced_and_not_without_an_end() {
+fn only_a_paused_clock_advances_and_only_finitely() {
     let panic_of = |call: &dyn Fn()| {
         let payload = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
         panics::text(&*payload).unwrap().to_owned()

@@ -13,7 +13,7 @@ use brigade::{Handle, LocalPool, Pool, current_worker_index, spawn, spawn_local,
 use brigade_testkit::{panics, test};
 
 #[test]
-fn nothing_runs_before_a_call_and_all_that_is_queued_in_one() {
+fn a_call_runs_all_queued_jobs_and_nothing_runs_before() {
     let (pool, log) = (local_pool(), Log::default());
     let handle = pool.handle();
     for number in 0..1000 {
@@ -35,7 +35,7 @@ fn nothing_runs_before_a_call_and_all_that_is_queued_in_one() {
 }
 
 #[test]
-fn a_local_future_of_the_owner_belongs_to_the_pool_entered_or_else_to_the_newest() {
+fn the_owners_local_future_goes_to_the_entered_or_newest_pool() {
     let (older, newer, log) = (local_pool(), local_pool(), Log::default());
     let say = |number| {
         let log = log.clone();
@@ -71,7 +71,7 @@ fn a_tick_runs_one_job() {
 }
 
 #[test]
-fn local_futures_and_others_run_between_the_polls_of_the_owners() {
+fn futures_run_between_polls_of_the_owner() {
     let pool = local_pool();
     let order = Rc::new(RefCell::new(Vec::new()));
     let borrowed = String::from("borrowed");
@@ -100,7 +100,7 @@ fn borrowed_len(text: &str) -> usize {
 }
 
 #[test]
-fn a_panic_of_a_job_is_its_own_and_one_of_the_future_is_the_callers() {
+fn a_jobs_panic_stays_inside_and_the_futures_goes_out() {
     let pool = local_pool();
     pool.handle().execute(|| panic!("a job"));
     let job = pool.handle().submit(|| -> u32 { panic!("with a handle") });
@@ -127,7 +127,7 @@ fn it_does_not_run_inside_itself() {
 }
 
 #[test]
-fn one_pool_runs_in_a_job_of_another_and_in_a_future_of_another_local_one() {
+fn pools_run_inside_jobs_and_futures_of_others() {
     let nested = || {
         let (outer, inner) = (local_pool(), local_pool());
         let of_inner = inner.handle();
@@ -167,7 +167,7 @@ fn borrowing_jobs_run_on_the_owners_thread() {
 }
 
 #[test]
-fn it_has_only_the_owners_thread_which_is_a_worker_meanwhile_and_no_longer() {
+fn the_owner_is_the_only_worker_during_a_call() {
     let pool = local_pool();
     let (handle, owner) = (pool.handle(), thread::current().id());
     let error = handle.resize(4).unwrap_err();
@@ -187,7 +187,7 @@ fn it_has_only_the_owners_thread_which_is_a_worker_meanwhile_and_no_longer() {
 
 /// Caught: a wake-up between the last poll of the future and the sleep.
 #[test(120)]
-fn every_job_of_many_threads_runs_while_the_owner_waits_for_it() {
+fn the_waiting_owner_runs_jobs_of_many_threads() {
     let pool = local_pool();
     let (handle, ran) = (pool.handle(), Arc::new(AtomicU32::new(0)));
     let threads: Vec<_> = (0..4)
@@ -217,7 +217,7 @@ fn every_job_of_many_threads_runs_while_the_owner_waits_for_it() {
 
 /// Caught: a thread was started for the outer pool, because its job ran another pool.
 #[test]
-fn a_job_that_runs_another_pool_gets_its_own_pool_no_thread() {
+fn a_job_running_another_pool_adds_no_thread() {
     let (outer, me) = (LocalPool::new().unwrap(), thread::current().id());
     let runs = outer.submit(|| {
         let inner = LocalPool::new().unwrap();
@@ -230,7 +230,7 @@ fn a_job_that_runs_another_pool_gets_its_own_pool_no_thread() {
 }
 
 #[test]
-fn a_job_waits_for_a_job_of_a_pool_whose_job_runs_its_own() {
+fn a_job_awaits_a_pool_whose_job_runs_the_first() {
     let (outer, inner) = (LocalPool::new().unwrap(), LocalPool::new().unwrap());
     let (one, two) = (outer.handle(), inner.handle());
     let nested = outer.submit(move || two.submit(move || one.submit(|| 7).join()).join());

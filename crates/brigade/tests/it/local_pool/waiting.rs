@@ -12,7 +12,7 @@ use brigade_testkit::test;
 const SOON: Duration = Duration::from_millis(20);
 
 #[test]
-fn timers_fire_while_the_owner_waits_and_in_later_calls() {
+fn timers_fire_in_this_and_later_waits() {
     let (pool, log, begin) = (local_pool(), Log::default(), Instant::now());
     pool.handle().job().after(SOON).execute(log.job(1)).unwrap();
     pool.run_until(time::sleep(2 * SOON));
@@ -71,7 +71,7 @@ fn each_wait_of_the_owner_runs_the_pool() {
 }
 
 #[test]
-fn a_wait_of_the_owner_for_another_pool_runs_its_own() {
+fn the_owners_wait_for_another_pool_runs_its_own() {
     let (pool, other) = (local_pool(), Pool::new(1));
     let local = pool.handle();
     let ask = move || local.submit(|| 42).join().unwrap();
@@ -105,7 +105,7 @@ fn await_jobs_of(pool: &LocalPool) {
 
 /// Caught: the worker, or the newest `LocalPool`, was all that the thread ran.
 #[test]
-fn block_on_runs_the_pool_of_the_handles_that_its_future_awaits() {
+fn block_on_runs_the_pools_of_awaited_handles() {
     let (older, newer) = (local_pool(), local_pool());
     await_jobs_of(&older);
     await_jobs_of(&newer);
@@ -121,7 +121,7 @@ fn block_on_runs_the_pool_of_the_handles_that_its_future_awaits() {
 
 /// Nothing in the pool runs on any other thread.
 #[test]
-fn calls_that_another_thread_installs_run_on_the_owners_thread() {
+fn foreign_installs_run_on_the_owners_thread() {
     let (pool, owner) = (local_pool(), thread::current().id());
     let handle = pool.handle();
     let other = thread::spawn(move || {
@@ -152,7 +152,7 @@ fn the_owner_waits_for_no_end_of_its_pool() {
 }
 
 #[test]
-fn the_pool_is_not_idle_while_its_owner_waits_for_a_future() {
+fn a_pool_blocked_on_a_future_is_not_idle() {
     let pool = local_pool();
     let handle = pool.handle();
     assert!(handle.wait_idle_timeout(Duration::ZERO));

@@ -24,7 +24,7 @@ fn start(pool: &Pool, name: &'static str, gate: &Gate) -> brigade::JoinHandle<()
 }
 
 #[test]
-fn a_dump_names_the_job_of_each_worker_its_place_time_and_thread() {
+fn a_dump_describes_each_workers_job() {
     let (pool, gate, before) = (observed(2), Gate::closed(), Instant::now());
     let (first, second) = (start(&pool, "first", &gate), start(&pool, "second", &gate));
     (0..5).for_each(|_| pool.execute(|| ()));
@@ -72,7 +72,7 @@ fn a_job_inside_another_comes_after_it() {
 }
 
 #[test]
-fn a_wait_names_the_job_that_it_waits_for() {
+fn a_wait_names_its_job() {
     let (pool, gate) = (observed(2), Gate::closed());
     let awaited = start(&pool, "awaited", &gate);
     let waiter = pool.job().name("waiter").submit(|| awaited.join().unwrap()).unwrap();
@@ -93,7 +93,7 @@ fn a_wait_names_the_job_that_it_waits_for() {
 }
 
 #[test]
-fn a_pending_future_is_counted_and_its_poll_is_listed_only_while_it_lasts() {
+fn a_dump_lists_a_poll_while_it_lasts() {
     let pool = observed(1);
     let latch = Latch::default();
     let waits = pool.spawn(latch.wait());
@@ -112,7 +112,7 @@ fn a_pending_future_is_counted_and_its_poll_is_listed_only_while_it_lasts() {
 }
 
 #[test]
-fn a_dump_of_an_unobserved_pool_lists_queued_jobs() {
+fn an_unobserved_pools_dump_lists_queued_jobs() {
     let pool = Pool::new(1);
     let gate = Gate::closed();
     let busy = start(&pool, "busy", &gate);
@@ -126,7 +126,7 @@ fn a_dump_of_an_unobserved_pool_lists_queued_jobs() {
 }
 
 #[test]
-fn a_pool_that_has_ended_or_is_gone_is_closed_and_empty() {
+fn an_ended_pools_dump_is_closed_and_empty() {
     let pool = observed(2);
     let handle = pool.handle();
     pool.submit(|| ()).join().unwrap();
@@ -142,7 +142,7 @@ fn a_pool_that_has_ended_or_is_gone_is_closed_and_empty() {
 }
 
 #[test]
-fn a_job_that_another_pool_runs_is_listed_elsewhere() {
+fn a_job_run_by_another_pool_is_listed_elsewhere() {
     let (pool, gate) = full(Pool::builder().observe_jobs(), 1, WhenFull::RunInCaller);
     let (handle, dumped) = (pool.handle(), std::sync::mpsc::channel());
     pool.job().name("here").execute(move || dumped.0.send(handle.dump()).unwrap()).unwrap();

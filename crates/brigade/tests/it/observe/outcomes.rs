@@ -76,7 +76,7 @@ fn one_thread() -> (Pool, Log) {
 }
 
 #[test]
-fn the_hook_has_returned_when_the_handle_has_the_outcome() {
+fn the_hook_returns_before_the_handle_resolves() {
     let told = Arc::new(AtomicUsize::new(0));
     let count = told.clone();
     let hook = move |_: &Outcome<'_>| {
@@ -91,7 +91,7 @@ fn the_hook_has_returned_when_the_handle_has_the_outcome() {
 }
 
 #[test]
-fn a_job_that_panics_is_told_with_its_message_and_the_panic_goes_on() {
+fn the_hook_gets_a_panics_message() {
     let (pool, log) = one_thread();
     let error = pool.submit(|| panic!("expected: {}", 1)).join().unwrap_err();
     assert_eq!(error.panic_message(), Some("expected: 1"));
@@ -105,7 +105,7 @@ fn a_job_that_panics_is_told_with_its_message_and_the_panic_goes_on() {
 }
 
 #[test]
-fn every_way_to_submit_names_the_line_that_calls() {
+fn every_submission_names_the_callers_line() {
     let (pool, log) = one_thread();
     let handle = pool.handle();
     let mut lines = BTreeMap::new();
@@ -170,7 +170,7 @@ fn every_way_to_submit_names_the_line_that_calls() {
 }
 
 #[test]
-fn jobs_that_are_dispatched_are_told_and_those_that_are_not_accepted_are_not() {
+fn the_hook_gets_only_accepted_dispatches() {
     let log = Log::default();
     let pool = log.build(Pool::builder().threads(2).prestart(2));
     eventually("both park", || pool.metrics().idle_threads == 2);
@@ -186,7 +186,7 @@ fn jobs_that_are_dispatched_are_told_and_those_that_are_not_accepted_are_not() {
 }
 
 #[test]
-fn a_queued_job_that_is_cancelled_discarded_or_too_late_is_told_as_cancelled() {
+fn the_hook_gets_each_queued_job_as_cancelled() {
     let (pool, log) = one_thread();
     let gate = Gate::closed();
     occupy_here(&pool, &gate);
@@ -225,7 +225,7 @@ fn a_queued_job_that_is_cancelled_discarded_or_too_late_is_told_as_cancelled() {
 
 /// It is taken from the iterator for an idle thread, which is busy when it would be handed over.
 #[test]
-fn a_job_that_is_taken_for_a_dispatch_in_vain_has_no_end() {
+fn a_job_taken_for_a_vain_dispatch_has_no_end() {
     let ((pool, log), gate) = (one_thread(), Gate::closed());
     eventually("it parks", || pool.metrics().idle_threads == 1);
     let jobs = std::iter::once_with(|| {
@@ -251,7 +251,7 @@ fn occupy_here(pool: &Pool, gate: &Gate) {
 }
 
 #[test]
-fn a_future_is_told_once_however_often_it_is_polled() {
+fn the_hook_gets_a_future_once() {
     let (pool, log) = one_thread();
     let latch = Latch::default();
     let waits = pool.spawn(latch.wait());
@@ -293,7 +293,7 @@ fn each_run_of_a_periodic_closure_is_told() {
 }
 
 #[test]
-fn the_times_are_those_of_the_wait_and_of_the_run() {
+fn the_times_are_of_the_wait_and_the_run() {
     let (pool, log) = one_thread();
     let gate = Gate::closed();
     let before = Instant::now();
@@ -313,7 +313,7 @@ fn the_times_are_those_of_the_wait_and_of_the_run() {
 }
 
 #[test]
-fn a_job_that_returns_and_one_that_runs_inside_its_join_are_told_with_name_and_worker() {
+fn the_hook_gets_name_and_worker_of_joined_jobs() {
     let (pool, log) = one_thread();
     let outer = pool.job().name("outer").submit(|| {
         let inner = brigade::job().name("inner").submit(|| 42).unwrap();
@@ -329,7 +329,7 @@ fn a_job_that_returns_and_one_that_runs_inside_its_join_are_told_with_name_and_w
 }
 
 #[test]
-fn a_hook_that_panics_is_contained_and_counted() {
+fn a_panicking_hook_is_contained_and_counted() {
     let pool = Pool::builder().threads(1).on_outcome(|_| panic!("expected")).build().unwrap();
     assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
     assert!(pool.submit(|| panic!("expected")).join().unwrap_err().is_panic());
@@ -340,10 +340,7 @@ fn a_hook_that_panics_is_contained_and_counted() {
 }
 
 #[test(capacity in [None, Some(1)], is_dropped in [true, false])]
-fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled(
-    capacity: Option<usize>,
-    is_dropped: bool,
-) {
+fn the_hook_gets_every_set_job_once(capacity: Option<usize>, is_dropped: bool) {
     let log = Log::default();
     let builder = with_capacity(Pool::builder().threads(1), capacity);
     let (pool, gate) = (log.build(builder), Gate::closed());
@@ -370,7 +367,7 @@ fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled(
 }
 
 #[test(policy in POLICIES)]
-fn every_accepted_job_of_a_bounded_pool_is_told_once(policy: WhenFull) {
+fn the_hook_gets_every_bounded_job_once(policy: WhenFull) {
     let log = Log::default();
     let pool = log.build(Pool::builder().threads(2).capacity(3).when_full(policy));
     thread::scope(|scope| {
@@ -409,7 +406,7 @@ fn ran_parents(told: &[Told]) -> u64 {
 }
 
 #[test]
-fn a_pool_that_is_dropped_tells_of_all_jobs_that_it_runs_first() {
+fn a_dropped_pool_reports_all_its_jobs() {
     let ((pool, log), gate) = (one_thread(), Gate::closed());
     occupy_here(&pool, &gate);
     (0..100).for_each(|_| pool.execute(|| ()));

@@ -5,7 +5,7 @@ use brigade::{Pool, TaskSet, WhenFull};
 use brigade_testkit::test;
 
 #[test(observed in [false, true])]
-fn each_job_that_is_returned_is_counted_once(observed: bool) {
+fn each_returned_job_is_counted_once(observed: bool) {
     let builder = || if observed { Pool::builder().observe_jobs() } else { Pool::builder() };
     let pool = builder().threads(1).build().unwrap();
     assert_eq!(pool.metrics().rejected, 0);

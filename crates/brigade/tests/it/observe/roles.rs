@@ -12,7 +12,7 @@ fn here() -> WorkerInfo {
 }
 
 #[test]
-fn the_role_follows_from_how_many_threads_there_were() {
+fn the_role_follows_from_the_thread_count() {
     let builder = Pool::builder().threads(1..=2).spare_threads(1).pool_name("roles");
     let pool = builder.build().unwrap();
     let gate = Gate::closed();

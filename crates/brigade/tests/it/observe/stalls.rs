@@ -21,7 +21,7 @@ fn next(stalls: &Receiver<Stall>) -> Stall {
 }
 
 #[test]
-fn a_long_job_is_reported_with_all_that_is_known() {
+fn a_long_job_is_reported_with_all_details() {
     let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
     let (gate, before) = (Gate::closed(), Instant::now());
     let (job, line) = (pool.job().name("long").submit(gate.job()).unwrap(), line!());
@@ -45,7 +45,7 @@ fn a_long_job_is_reported_with_all_that_is_known() {
 }
 
 #[test]
-fn a_stall_is_reported_once_and_the_next_one_again() {
+fn each_stall_is_reported_once() {
     let (pool, stalls) = detecting(Pool::builder().threads(1), Duration::from_millis(1));
     for name in ["first", "second"] {
         let gate = Gate::closed();
@@ -80,7 +80,7 @@ fn all_workers_may_be_stuck() {
 }
 
 #[test]
-fn a_future_that_waits_is_no_stall_and_one_that_blocks_is() {
+fn a_pending_future_is_no_stall_but_a_blocking_one_is() {
     let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
     let latch = Latch::default();
     let waits = pool.spawn(latch.wait());
@@ -97,7 +97,7 @@ fn a_future_that_waits_is_no_stall_and_one_that_blocks_is() {
 }
 
 #[test]
-fn a_job_that_keeps_a_pool_from_ending_is_reported() {
+fn a_job_delaying_the_end_is_reported() {
     let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
     let gate = Gate::closed();
     pool.job().name("last").execute(gate.job()).unwrap();
@@ -111,7 +111,7 @@ fn a_job_that_keeps_a_pool_from_ending_is_reported() {
 }
 
 #[test]
-fn a_hook_that_panics_is_contained_and_called_for_the_next_one() {
+fn a_panicking_hook_is_contained_and_called_again() {
     let (sender, stalls) = mpsc::channel();
     let hook = move |_: &Stall| {
         sender.send(()).unwrap();
@@ -146,7 +146,7 @@ fn the_hook_may_end_the_pool() {
 }
 
 #[test]
-fn a_shutdown_with_a_timeout_does_not_wait_for_the_hook_beyond_that() {
+fn a_shutdowns_timeout_covers_the_hook() {
     let halt = Halt::default();
     let (stops, hooked) = (halt.clone(), halt.clone());
     let hook = move |_: &Stall| stops.here();
@@ -164,7 +164,7 @@ fn a_shutdown_with_a_timeout_does_not_wait_for_the_hook_beyond_that() {
 /// Linux cuts the names of threads.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_thread_that_looks_ends_with_the_pool_also_with_one_that_is_detached() {
+fn the_stall_thread_ends_with_its_pool() {
     use crate::support::crowd::threads_named;
     let build = || {
         let builder = Pool::builder().threads(1).pool_name("ends");
@@ -197,7 +197,7 @@ fn the_thread_that_looks_ends_with_the_pool_also_with_one_that_is_detached() {
 
 /// No job waits for it, so it is known by itself.
 #[test]
-fn a_call_from_outside_that_borrows_is_reported_with_its_place_and_is_in_a_dump() {
+fn a_stalled_outside_call_is_reported_with_its_place() {
     let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
     let check = |worker: Option<usize>, line: u32, gate: &Gate| {
         let stall = next(&stalls);

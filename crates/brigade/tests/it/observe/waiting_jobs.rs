@@ -58,7 +58,7 @@ fn assert_empty(dump: &Dump) {
 }
 
 #[test]
-fn a_pending_future_has_its_name_place_and_age() {
+fn a_pending_future_has_name_place_and_age() {
     let (pool, before) = (observed(1), Instant::now());
     let line = line!() + 1;
     let _future = pool.job().name("alice").spawn(pending::<()>()).unwrap();
@@ -74,7 +74,7 @@ fn a_pending_future_has_its_name_place_and_age() {
 }
 
 #[test]
-fn a_future_that_waits_for_a_timer_says_when_it_is_due() {
+fn a_future_pending_on_a_timer_says_when() {
     let pool = observed(1);
     let _sleeper = spawn(&pool, "sleep", sleep(LONG));
     let _ticker = spawn(&pool, "tick", async { interval(LONG).tick().await });
@@ -102,7 +102,7 @@ fn a_future_that_waits_for_a_timer_says_when_it_is_due() {
 
 #[cfg(all(unix, feature = "io"))]
 #[test]
-fn a_future_that_waits_for_a_file_says_for_which_and_for_what() {
+fn a_future_pending_on_a_file_says_which() {
     use futures_lite::{AsyncReadExt, AsyncWriteExt};
     use std::os::fd::{AsFd as _, AsRawFd as _};
 
@@ -118,7 +118,7 @@ fn a_future_that_waits_for_a_file_says_for_which_and_for_what() {
 }
 
 #[test]
-fn a_future_that_waits_for_a_job_says_for_which() {
+fn a_future_pending_on_a_job_says_which() {
     let (pool, gate, latch) = (observed(2), Gate::closed(), Latch::default());
     let (wait, started) = (gate.job(), Gate::closed());
     let starts = started.clone();
@@ -146,7 +146,7 @@ fn a_future_that_waits_for_a_job_says_for_which() {
 }
 
 #[test]
-fn a_future_that_waits_for_a_set_for_room_or_for_its_turn_says_so() {
+fn a_future_pending_on_set_room_or_turn_says_so() {
     let pool = observed(1);
     let (bounded, gate) = full(Pool::builder(), 1, WhenFull::Reject);
     let mut set = TaskSet::new(&pool);
@@ -173,7 +173,7 @@ fn a_future_that_waits_for_a_set_for_room_or_for_its_turn_says_so() {
 }
 
 #[test]
-fn futures_that_wait_for_each_other_are_visible() {
+fn mutually_waiting_futures_are_visible() {
     let (pool, latch) = (observed(2), Latch::default());
     let handles = Arc::new([Mutex::new(None), Mutex::new(None)]);
     let waits_for = |index: usize| {
@@ -215,7 +215,7 @@ fn a_join_of_a_pending_future_names_it() {
 }
 
 #[test]
-fn notes_of_another_future_that_a_poll_drives_are_not_its_own() {
+fn a_nested_polls_notes_are_not_its_own() {
     let pool = observed(1);
     let _outer = spawn(&pool, "outer", async {
         brigade::block_on(sleep(Duration::from_millis(1)));
@@ -238,7 +238,7 @@ fn a_local_future_is_listed() {
 }
 
 #[test]
-fn queued_jobs_are_listed_by_class_up_to_a_number_the_oldest_first() {
+fn queued_jobs_are_listed_by_class_and_age() {
     let (pool, gate) = (observed(1), Gate::closed());
     occupy(&pool, &gate);
     (0..100).for_each(|n| pool.job().name(format!("normal {n}")).execute(|| ()).unwrap());
@@ -263,7 +263,7 @@ fn queued_jobs_are_listed_by_class_up_to_a_number_the_oldest_first() {
 }
 
 #[test]
-fn timers_are_counted_and_the_next_are_listed_with_their_jobs() {
+fn timers_are_counted_and_the_next_listed() {
     let pool = observed(1);
     let once = pool.job().name("once").after(LONG / 2).execute(|| ()).unwrap();
     let often = pool.job().name("often").every(LONG / 3).execute(|| ()).unwrap();
@@ -290,7 +290,7 @@ fn timers_are_counted_and_the_next_are_listed_with_their_jobs() {
 }
 
 #[test]
-fn a_closure_that_returns_a_future_is_listed_by_its_place() {
+fn a_closure_returning_a_future_has_its_place() {
     async fn poll_me() {}
     let pool = observed(1);
     let line = line!() + 2;
@@ -316,7 +316,7 @@ fn a_closure_that_returns_a_future_is_listed_by_its_place() {
 }
 
 #[test]
-fn jobs_that_end_in_any_way_are_not_listed_any_more() {
+fn an_ended_job_is_listed_no_more() {
     let (pool, gate) = (observed(1), Gate::closed());
     let panics = pool.submit(|| panic!("expected"));
     assert!(panics.join().is_err());
@@ -347,7 +347,7 @@ fn jobs_that_end_in_any_way_are_not_listed_any_more() {
 }
 
 #[test]
-fn a_dump_returns_wherever_the_program_is_called() {
+fn a_dump_returns_from_any_place() {
     let (dumps, dumped) = mpsc::channel();
     let (hooked, handle) = (dumps.clone(), Arc::new(std::sync::OnceLock::<brigade::Handle>::new()));
     let in_hook = handle.clone();
@@ -390,7 +390,7 @@ fn a_dump_returns_wherever_the_program_is_called() {
 }
 
 #[test]
-fn an_unobserved_pool_lists_no_jobs_that_wait() {
+fn an_unobserved_pool_lists_no_pending_jobs() {
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let _sleeps = pool.spawn(sleep(LONG));
     pool.wait_idle();

@@ -35,7 +35,7 @@ fn pools(threads: usize) -> impl Iterator<Item = (String, Builder)> {
 }
 
 #[test((kind, pool) in pools(1))]
-fn a_high_job_that_is_submitted_while_a_job_runs_is_the_next_of_that_worker(pool: Builder) {
+fn a_high_job_is_its_workers_next_job(pool: Builder) {
     let (pool, gate) = (pool.build().unwrap(), Gate::closed());
     let (ran, order) = mpsc::channel();
     occupy(&pool, &gate);
@@ -77,7 +77,7 @@ fn row(count: usize, ran: &Sender<usize>) -> impl Fn() + Send + Clone + use<> {
 }
 
 #[test((kind, pool) in pools(1))]
-fn a_row_of_high_jobs_is_over_when_another_job_has_run(pool: Builder) {
+fn one_other_job_ends_a_row_of_high_jobs(pool: Builder) {
     let (pool, gate) = (pool.build().unwrap(), Gate::closed());
     let (ran, order) = mpsc::channel();
     occupy(&pool, &gate);
@@ -101,7 +101,7 @@ fn a_row_of_high_jobs_is_over_when_another_job_has_run(pool: Builder) {
 }
 
 #[test((kind, pool) in pools(2))]
-fn a_high_job_does_not_wait_for_more_jobs_of_a_scope_that_a_worker_has_stolen(pool: Builder) {
+fn a_high_job_precedes_more_stolen_scope_jobs(pool: Builder) {
     let pool = pool.fairness(61).build().unwrap();
     let (ran, order) = mpsc::channel();
     let order = pool.scope(move |s| {
@@ -138,7 +138,7 @@ impl Started {
 
 /// Only of the thread that runs the high job: another may start some between the start of that job and its look at the counts.
 #[test(120, (kind, pool) in pools(2))]
-fn a_thread_starts_one_other_job_at_most_before_a_high_one_that_is_queued(pool: Builder) {
+fn a_thread_starts_a_single_job_before_a_high_one(pool: Builder) {
     let (pool, started, stop) =
         (pool.build().unwrap(), Arc::new(Started::default()), Gate::closed());
     // Half of the jobs come from outside, and half from the queue of their worker.

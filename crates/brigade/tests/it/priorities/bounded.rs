@@ -10,7 +10,7 @@ use crate::support::crowd::for_both_queueings;
 use crate::support::full::busy;
 
 #[test(for_both_queueings)]
-fn the_capacity_counts_the_jobs_of_all_classes(builder: Builder) {
+fn the_capacity_counts_jobs_of_all_classes(builder: Builder) {
     let (pool, gate) = busy(builder, 6, WhenFull::Reject);
     let (ran, order) = mpsc::channel();
     let submit = |class| pool.job().priority(class).execute(sends(&ran, current_priority));
@@ -32,7 +32,7 @@ fn the_capacity_counts_the_jobs_of_all_classes(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn with_drop_oldest_the_oldest_of_the_lowest_class_is_cancelled(builder: Builder) {
+fn drop_oldest_takes_the_lowest_class_first(builder: Builder) {
     let (pool, gate) = busy(builder, 6, WhenFull::DropOldest);
     let submit = |class| pool.job().priority(class).submit(current_priority).unwrap();
     let mut first: Vec<_> = [CLASSES, CLASSES].concat().into_iter().rev().map(submit).collect();
@@ -49,7 +49,7 @@ fn with_drop_oldest_the_oldest_of_the_lowest_class_is_cancelled(builder: Builder
 }
 
 #[test(class in [Priority::Low, Priority::High])]
-fn a_future_that_was_polled_keeps_its_class_when_others_are_dropped_for_room(class: Priority) {
+fn a_polled_future_keeps_its_class_during_evictions(class: Priority) {
     let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
     let pool = pool.build().unwrap();
     let (wakers, woken) = mpsc::channel();

@@ -50,7 +50,7 @@ fn submit_in_every_way<T: FnOnce() + Send + 'static>(
 }
 
 #[test((kind, pool) in queue_kinds(2))]
-fn jobs_that_a_job_submits_have_its_class(pool: Pool) {
+fn children_have_the_class_of_their_job(pool: Pool) {
     // Left to the process, as jobs borrow it.
     let pool: &'static Pool = Box::leak(Box::new(pool));
     for class in CLASSES {
@@ -80,7 +80,7 @@ fn jobs_that_a_job_submits_have_its_class(pool: Pool) {
 }
 
 #[test(class in CLASSES, limit in [1, 100], capacity in [None, Some(1)])]
-fn a_task_set_has_the_class_of_the_job_that_adds_to_it(
+fn a_task_set_takes_the_class_of_its_adding_job(
     class: Priority,
     limit: usize,
     capacity: Option<usize>,
@@ -103,11 +103,7 @@ fn a_task_set_has_the_class_of_the_job_that_adds_to_it(
 }
 
 #[test(parent in CLASSES, child in CLASSES, (kind, pool) in queue_kinds(1))]
-fn a_builder_that_names_a_class_overrides_that_of_the_job(
-    pool: Pool,
-    parent: Priority,
-    child: Priority,
-) {
+fn a_builders_class_overrides_the_jobs(pool: Pool, parent: Priority, child: Priority) {
     let (tell, told) = tellers();
     as_job(&pool, parent, move || {
         let job = || brigade::job().priority(child);
@@ -118,7 +114,7 @@ fn a_builder_that_names_a_class_overrides_that_of_the_job(
 }
 
 #[test]
-fn jobs_that_a_job_submits_to_another_pool_are_normal() {
+fn jobs_for_another_pool_are_normal() {
     let (pool, other) = (Pool::new(1), Pool::new(1));
     let (here, there) = (pool.handle(), other.handle());
     let (tell, told) = tellers();
@@ -150,7 +146,7 @@ async fn woken(wakers: mpsc::Sender<Waker>) {
 
 /// The class of each of its polls: whichever thread wakes it, and whatever class that has.
 #[test(class in CLASSES, (kind, pool) in queue_kinds(2))]
-fn a_future_keeps_its_class_wherever_it_is_woken(pool: Pool, class: Priority) {
+fn any_wake_keeps_a_futures_class(pool: Pool, class: Priority) {
     let (send, wakers) = mpsc::channel();
     let future = async move {
         let mut classes = vec![current_priority()];
@@ -177,7 +173,7 @@ fn a_future_keeps_its_class_wherever_it_is_woken(pool: Pool, class: Priority) {
 
 /// Polled in the middle of a high job, timers and futures of others keep their class.
 #[test]
-fn a_timer_that_is_due_while_a_job_blocks_keeps_its_own_class() {
+fn a_timer_due_in_a_blocked_job_keeps_its_class() {
     let pool = Pool::new(1);
     let handle = pool.handle();
     let (tell, told) = tellers();
@@ -199,7 +195,7 @@ fn a_timer_that_is_due_while_a_job_blocks_keeps_its_own_class() {
 }
 
 #[test(class in CLASSES, (kind, pool) in queue_kinds(1))]
-fn a_timer_has_the_class_of_the_job_that_sets_it(pool: Pool, class: Priority) {
+fn a_timer_has_its_setting_jobs_class(pool: Pool, class: Priority) {
     let (tell, told) = tellers();
     as_job(&pool, class, move || {
         let soon = Duration::from_micros(100);
@@ -224,10 +220,7 @@ fn a_timer_has_the_class_of_the_job_that_sets_it(pool: Pool, class: Priority) {
 }
 
 #[test(class in CLASSES, (kind, pool) in queue_kinds(1))]
-fn a_job_that_is_joined_before_it_starts_runs_as_part_of_the_one_that_joins(
-    pool: Pool,
-    class: Priority,
-) {
+fn a_job_joined_before_its_start_runs_as_its_joiners_part(pool: Pool, class: Priority) {
     let handle = pool.handle();
     let inside = as_job(&pool, class, move || {
         let low = handle
@@ -240,7 +233,7 @@ fn a_job_that_is_joined_before_it_starts_runs_as_part_of_the_one_that_joins(
 }
 
 #[test]
-fn a_job_that_a_full_pool_runs_in_its_caller_has_the_class_of_that() {
+fn a_job_run_by_its_caller_has_the_callers_class() {
     let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let pool = pool.build().unwrap();
     for class in CLASSES {
@@ -271,7 +264,7 @@ fn a_dispatched_job_has_a_class() {
 
 /// The jobs of a scope have no class: on the thread that waits they run inside its job.
 #[test]
-fn what_a_scope_runs_on_the_thread_that_waits_runs_as_part_of_its_job() {
+fn scope_jobs_run_by_the_waiter_are_its_jobs_parts() {
     let pool = Pool::new(1);
     for class in CLASSES {
         let (scoped, forked) = as_job(&pool, class, || {
@@ -295,7 +288,7 @@ fn a_worker_whose_job_panicked_has_no_class(pool: Pool, class: Priority) {
 
 /// A job inside another's wait has its own class, and so has what each of them submits.
 #[test(outer in CLASSES, inner in CLASSES)]
-fn a_wait_that_runs_any_job_runs_each_with_its_own_class(outer: Priority, inner: Priority) {
+fn a_wait_runs_each_job_with_its_own_class(outer: Priority, inner: Priority) {
     let pool = Pool::builder().threads(2).waits_run_anything().build().unwrap();
     let handle = pool.handle();
     let classes = Arc::new(Mutex::new(Vec::new()));

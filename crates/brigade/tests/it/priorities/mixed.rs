@@ -6,7 +6,7 @@ use brigade::{Pool, Priority, Shutdown};
 use brigade_testkit::{Gate, test};
 
 #[test]
-fn a_discarded_pool_drops_the_queued_jobs_of_every_class() {
+fn a_discarded_pool_drops_every_class() {
     let pool = Pool::new(1);
     let gate = Gate::closed();
     occupy(&pool, &gate);
@@ -17,7 +17,7 @@ fn a_discarded_pool_drops_the_queued_jobs_of_every_class() {
 }
 
 #[test]
-fn a_closed_pool_rejects_every_class_and_runs_its_queue() {
+fn a_closed_pool_rejects_and_runs_every_class() {
     let pool = Pool::new(1);
     let gate = Gate::closed();
     occupy(&pool, &gate);
@@ -41,7 +41,7 @@ fn a_closed_pool_rejects_every_class_and_runs_its_queue() {
 
 /// A job that is joined or cancelled leaves its entry behind: these are swept out, as in the other queues.
 #[test(class in CLASSES)]
-fn entries_of_jobs_that_have_ended_do_not_accumulate(class: Priority) {
+fn completed_entries_do_not_accumulate(class: Priority) {
     let pool = Pool::new(1);
     let handle = pool.handle();
     let most = pool.submit(move || {

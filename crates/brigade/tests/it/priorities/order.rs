@@ -9,7 +9,7 @@ use brigade::{LocalPool, Pool, Priority, current_priority};
 use brigade_testkit::{Gate, eventually, test};
 
 #[test((kind, pool) in queue_kinds(1))]
-fn of_the_jobs_that_wait_the_high_ones_run_first_and_the_low_ones_last(pool: Pool) {
+fn high_jobs_run_first_and_low_ones_last(pool: Pool) {
     let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
     occupy(&pool, &gate);
     for _ in 0..10 {
@@ -28,7 +28,7 @@ fn of_the_jobs_that_wait_the_high_ones_run_first_and_the_low_ones_last(pool: Poo
 }
 
 #[test((kind, pool) in queue_kinds(1))]
-fn a_high_job_overtakes_the_queue_of_its_worker(pool: Pool) {
+fn a_high_job_overtakes_its_workers_queue(pool: Pool) {
     let (ran, order) = mpsc::channel();
     pool.execute(move || {
         for number in 1..=100 {
@@ -41,7 +41,7 @@ fn a_high_job_overtakes_the_queue_of_its_worker(pool: Pool) {
 }
 
 #[test(class in [Priority::Low, Priority::High], (kind, pool) in queue_kinds(1))]
-fn jobs_of_one_class_run_in_the_order_of_their_submission(pool: Pool, class: Priority) {
+fn jobs_of_one_class_run_in_order(pool: Pool, class: Priority) {
     let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
     occupy(&pool, &gate);
     for number in 0..100 {
@@ -58,7 +58,7 @@ fn jobs_of_one_class_run_in_the_order_of_their_submission(pool: Pool, class: Pri
     children in [1, 20],
     (kind, pool) in queue_kinds(2)
 )]
-fn another_worker_takes_the_jobs_of_a_blocked_one(pool: Pool, class: Priority, children: usize) {
+fn another_worker_takes_a_blocked_ones_jobs(pool: Pool, class: Priority, children: usize) {
     let blocked = pool.submit(move || {
         let (ran, runs) = mpsc::channel();
         for _ in 0..children {
@@ -72,7 +72,7 @@ fn another_worker_takes_the_jobs_of_a_blocked_one(pool: Pool, class: Priority, c
 }
 
 #[test((kind, pool) in queue_kinds(2))]
-fn a_high_job_runs_although_every_worker_always_has_a_job_of_its_own(pool: Pool) {
+fn a_high_job_runs_beside_always_busy_workers(pool: Pool) {
     let stop = Gate::closed();
     for _ in 0..4 {
         let stop = stop.clone();
@@ -88,7 +88,7 @@ fn a_high_job_runs_although_every_worker_always_has_a_job_of_its_own(pool: Pool)
 }
 
 #[test(class in CLASSES)]
-fn a_pool_without_threads_starts_one_for_a_job_of_any_class(class: Priority) {
+fn a_job_of_any_class_starts_a_first_thread(class: Priority) {
     let pool = Pool::builder().threads(0..=1).build().unwrap();
     let job = pool.job().priority(class).submit(current_priority).unwrap();
     assert_eq!(job.join().unwrap(), class);
@@ -112,7 +112,7 @@ fn idle_workers_are_woken_for_each_class(pool: Pool) {
 }
 
 #[test]
-fn a_pool_without_threads_runs_the_classes_in_the_same_order() {
+fn a_pool_without_threads_keeps_the_order() {
     let pool = LocalPool::new().unwrap();
     let (ran, order) = mpsc::channel();
     for class in CLASSES {

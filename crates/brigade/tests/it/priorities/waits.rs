@@ -20,7 +20,7 @@ pub(super) fn go_on(stop: &Gate, step: impl Fn() + Clone + Send + 'static) {
 }
 
 #[test((kind, pool) in queue_kinds(1))]
-fn beside_endless_high_jobs_one_job_in_seventeen_is_another(pool: Pool) {
+fn one_job_in_17_runs_beside_endless_high_jobs(pool: Pool) {
     let (gate, stop, high) = (Gate::closed(), Gate::closed(), Arc::new(AtomicU64::new(0)));
     occupy(&pool, &gate);
     let (ran, runs) = mpsc::channel();
@@ -80,7 +80,7 @@ fn low_jobs_beside(pool: &Pool, others: &[Priority], low: u64) -> Vec<u64> {
 
 /// The bound of `Priority`, exactly: 62 jobs for each low job and those before it, once it is old enough.
 #[test(120)]
-fn a_low_job_waits_for_its_ageing_time_and_then_for_62_jobs() {
+fn a_low_job_waits_its_age_and_62_jobs() {
     let normal = [Priority::Normal; 2].as_slice();
     let both = [Priority::Normal, Priority::High, Priority::High].as_slice();
     for interval in [61u32, 5] {
@@ -102,7 +102,7 @@ fn a_low_job_waits_for_its_ageing_time_and_then_for_62_jobs() {
 }
 
 #[test]
-fn with_the_newest_job_first_a_low_job_waits_for_twice_as_many() {
+fn a_lifo_low_job_waits_for_twice_as_many() {
     let pool = Pool::builder().threads(1).order(Order::Lifo).build().unwrap();
     let waits = low_jobs_beside(&pool, &[Priority::Normal; 2], 5);
     for (number, before) in (1..).zip(&waits) {
@@ -130,7 +130,7 @@ fn until_it_is_old_a_low_job_gives_way(class: Priority) {
 
 /// Each of four workers has jobs of two classes that never end.
 #[test(120, (kind, pool) in queue_kinds(4))]
-fn low_jobs_run_although_every_worker_is_busy_with_others(pool: Pool) {
+fn low_jobs_run_beside_busy_workers(pool: Pool) {
     let stop = Gate::closed();
     for class in [Priority::Normal, Priority::High] {
         for _ in 0..8 {

@@ -23,9 +23,7 @@ fn off_the_pool_the_code_just_runs() {
 }
 
 #[test(for_both_queueings)]
-fn jobs_that_wait_for_more_than_there_are_threads_finish_and_threads_that_are_too_many_end(
-    builder: Builder,
-) {
+fn jobs_blocking_beyond_the_threads_finish(builder: Builder) {
     let pool = builder.threads(3).keep_alive(SHORT).build().unwrap();
     for round in 1..=20 {
         let meeting = Meeting::of(6);
@@ -42,7 +40,7 @@ fn jobs_that_wait_for_more_than_there_are_threads_finish_and_threads_that_are_to
 
 /// The ones that wait are submitted first, and the ones that they wait for do not block.
 #[test(for_both_queueings)]
-fn a_blocked_thread_lets_jobs_that_were_queued_before_it_blocked_run(builder: Builder) {
+fn a_blocked_thread_lets_earlier_jobs_run(builder: Builder) {
     let pool = builder.threads(2).build().unwrap();
     for _ in 0..50 {
         let (gate, crowd, meeting) = (Gate::closed(), Crowd::default(), Meeting::of(4));
@@ -62,7 +60,7 @@ fn a_blocked_thread_lets_jobs_that_were_queued_before_it_blocked_run(builder: Bu
 }
 
 #[test(spare in [0, 1, 3], for_both_queueings)]
-fn no_more_blocked_threads_are_replaced_than_the_pool_has_spare(builder: Builder, spare: usize) {
+fn spare_threads_bound_the_replacements(builder: Builder, spare: usize) {
     let pool = builder.threads(2).spare_threads(spare).build().unwrap();
     let (gate, crowd) = (Gate::closed(), Crowd::default());
     for _ in 0..8 {
@@ -78,7 +76,7 @@ fn no_more_blocked_threads_are_replaced_than_the_pool_has_spare(builder: Builder
 
 /// The worker that was blocked continues with a long job, and its replacement has nothing to do.
 #[test(for_both_queueings)]
-fn a_replacement_ends_although_the_thread_it_replaced_stays_busy(builder: Builder) {
+fn a_replacement_ends_beside_its_busy_original(builder: Builder) {
     let pool = builder.threads(1).keep_alive(SHORT).build().unwrap();
     let (blocked, gate) = (Gate::closed(), Gate::closed());
     let (until, busy) = (blocked.clone(), gate.clone());
@@ -94,7 +92,7 @@ fn a_replacement_ends_although_the_thread_it_replaced_stays_busy(builder: Builde
 }
 
 #[test(for_both_queueings)]
-fn a_panic_passes_through_and_the_thread_counts_again(builder: Builder) {
+fn a_panic_passes_and_the_thread_counts_again(builder: Builder) {
     let pool = builder.threads(2).spare_threads(1).keep_alive(SHORT).build().unwrap();
     for n in 0..50 {
         let job = move || {
@@ -143,7 +141,7 @@ fn nested_blocks_count_as_one(builder: Builder) {
 
 /// A join in a block may run the joined job right there: always, if there is no other thread to take it.
 #[test(spare in [1, 0], for_both_queueings)]
-fn a_block_around_a_join_may_run_a_job_that_blocks(builder: Builder, spare: usize) {
+fn a_block_around_a_join_may_run_a_blocking_job(builder: Builder, spare: usize) {
     let builder = builder.threads(1).spare_threads(spare).keep_alive(SHORT);
     let pool = builder.build().unwrap();
     for _ in 0..20 {
@@ -160,7 +158,7 @@ fn a_block_around_a_join_may_run_a_job_that_blocks(builder: Builder, spare: usiz
 
 /// What the blocked thread submits itself lies on its own queue.
 #[test(for_both_queueings)]
-fn a_child_submitted_before_or_in_a_block_runs_while_its_parent_waits_for_it(builder: Builder) {
+fn a_child_runs_during_its_parents_block(builder: Builder) {
     let pool = builder.threads(1).build().unwrap();
     for in_block in [true, false].repeat(20) {
         let (sender, receiver) = mpsc::channel();
@@ -181,7 +179,7 @@ fn a_child_submitted_before_or_in_a_block_runs_while_its_parent_waits_for_it(bui
 }
 
 #[test(for_both_queueings)]
-fn wait_idle_and_shutdown_wait_for_jobs_that_are_blocked(builder: Builder) {
+fn waits_and_shutdown_include_blocked_jobs(builder: Builder) {
     let pool = builder.threads(1).spare_threads(3).build().unwrap();
     let (_, gate) = blocked(&pool, 4);
     thread::scope(|scope| {
@@ -208,7 +206,7 @@ fn start_and_stop_hooks_may_block(builder: Builder) {
 }
 
 #[test]
-fn a_replacement_that_was_idle_for_keep_alive_ends_when_the_blocked_thread_is_back() {
+fn an_idle_replacement_ends_with_the_block() {
     const KEEP_ALIVE: Duration = Duration::from_secs(1);
     let pool = Pool::builder().threads(1).keep_alive(KEEP_ALIVE).build().unwrap();
     let (_, gate) = blocked(&pool, 1);
@@ -228,7 +226,7 @@ fn a_replacement_that_was_idle_for_keep_alive_ends_when_the_blocked_thread_is_ba
 }
 
 #[test]
-fn a_child_of_a_replacement_is_run_by_the_thread_it_replaced() {
+fn the_original_runs_its_replacements_child() {
     let pool = Pool::new(1);
     let ((crowd, freed), busy) = (blocked(&pool, 1), Gate::closed());
     let (other, wait) = (crowd.clone(), busy.clone());
@@ -246,7 +244,7 @@ fn a_child_of_a_replacement_is_run_by_the_thread_it_replaced() {
 }
 
 #[test]
-fn a_blocked_thread_beyond_the_core_size_is_replaced_for_one_job() {
+fn a_blocked_thread_beyond_the_core_is_replaced_for_one_job() {
     let builder = Pool::builder().threads(1..=2).growth(brigade::Growth::WhenQueued(2));
     let pool = builder.build().unwrap();
     let ((crowd, busy), freed) = (running(&pool, 1), Gate::closed());

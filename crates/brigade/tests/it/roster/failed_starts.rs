@@ -41,7 +41,7 @@ const WAITS: [Wait; 4] = [
 ];
 
 #[test(fails in [1, 2, 5, 8], wait in WAITS)]
-fn a_blocked_job_is_released_although_a_start_has_failed(fails: usize, wait: Wait) {
+fn a_blocked_job_goes_on_after_a_failed_start(fails: usize, wait: Wait) {
     let builder = Pool::builder().threads(1).spare_threads(8);
     let pool = builder.spawner(fails_after_the_first(fails)).build().unwrap();
     let handle = pool.handle();
@@ -50,7 +50,7 @@ fn a_blocked_job_is_released_although_a_start_has_failed(fails: usize, wait: Wai
 
 /// Caught: the start failed before the future was queued, and was not retried afterwards.
 #[test]
-fn a_future_woken_in_a_pool_without_threads_is_polled_although_a_start_fails() {
+fn a_woken_future_is_polled_despite_a_failed_start() {
     let builder = Pool::builder().threads(0..=1).keep_alive(Duration::ZERO);
     let pool = builder.spawner(fails_after_the_first(1)).build().unwrap();
     let latch = Latch::default();
@@ -68,7 +68,7 @@ fn a_future_woken_in_a_pool_without_threads_is_polled_although_a_start_fails() {
 
 /// A thread that never starts is as good as one whose start fails.
 #[test]
-fn a_spawner_that_starts_another_thread_than_it_was_given_strands_no_job() {
+fn a_spawner_starting_another_thread_strands_no_job() {
     let kept = Mutex::new(None);
     let spawner = numbered(move |number, new| match number {
         0 => {
@@ -95,7 +95,7 @@ fn a_spawner_that_starts_another_thread_than_it_was_given_strands_no_job() {
 
 /// The job that waits counted on a thread that another was just starting.
 #[test]
-fn a_blocked_job_is_released_although_a_start_fails_after_it_has_blocked() {
+fn a_start_failing_after_the_block_releases_the_job() {
     let (works, start) = (Arc::new(AtomicBool::new(false)), Halt::default());
     let (now_works, halts) = (works.clone(), start.clone());
     let spawner = numbered(move |number, thread| {

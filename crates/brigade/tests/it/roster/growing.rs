@@ -15,7 +15,7 @@ const SHORT: Duration = Duration::from_millis(20);
 
 /// With how many threads a pool begins, and how many it has after each of some jobs, before which all are idle.
 #[test]
-fn a_pool_begins_with_one_thread_of_its_core_size_and_each_job_starts_another_up_to_that() {
+fn each_job_starts_a_thread_up_to_the_core() {
     let all = Some(usize::MAX);
     for (threads, prestart, expected) in [
         (1..=1, None, [1, 1, 1].as_slice()),
@@ -52,7 +52,7 @@ fn a_pool_begins_with_one_thread_of_its_core_size_and_each_job_starts_another_up
 }
 
 #[test]
-fn a_lazy_pool_has_no_thread_before_its_first_job_or_a_prestart() {
+fn a_lazy_pool_waits_for_a_job_or_a_prestart() {
     let lazy = || Pool::builder().threads(3..=5).prestart(0).build().unwrap();
     drop(lazy());
     let pool = lazy();
@@ -72,7 +72,7 @@ fn a_lazy_pool_has_no_thread_before_its_first_job_or_a_prestart() {
 
 /// What a worker submits counts as much as what comes from outside.
 #[test(for_both_queueings)]
-fn a_submission_from_a_job_starts_a_thread_of_the_core_size_too(builder: Builder) {
+fn a_jobs_submission_starts_a_core_thread(builder: Builder) {
     let pool = builder.threads(3).build().unwrap();
     await_idle_workers(&pool, 1);
     // One for the job from outside, one for its child.
@@ -81,9 +81,7 @@ fn a_submission_from_a_job_starts_a_thread_of_the_core_size_too(builder: Builder
 }
 
 #[test(for_both_queueings)]
-fn a_burst_of_more_blocking_jobs_than_threads_has_all_threads_and_leaves_the_core(
-    builder: Builder,
-) {
+fn a_burst_of_blocking_jobs_has_all_threads(builder: Builder) {
     let pool = builder.threads(1..=4).keep_alive(SHORT).build().unwrap();
     for burst in 1..=5 {
         let (crowd, gate) = running(&pool, 4);
@@ -99,7 +97,7 @@ fn a_burst_of_more_blocking_jobs_than_threads_has_all_threads_and_leaves_the_cor
 }
 
 #[test(for_both_queueings)]
-fn never_more_jobs_run_at_once_than_there_may_be_threads(builder: Builder) {
+fn the_thread_limit_bounds_running_jobs(builder: Builder) {
     let pool = builder.threads(1..=3).keep_alive(Duration::ZERO).build().unwrap();
     let crowd = Crowd::default();
     for _ in 0..300 {
@@ -115,7 +113,7 @@ fn never_more_jobs_run_at_once_than_there_may_be_threads(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn with_growth_when_queued_a_thread_starts_when_so_many_jobs_are_queued(builder: Builder) {
+fn growth_when_queued_follows_the_queue_length(builder: Builder) {
     let pool = builder.threads(1..=2).growth(Growth::WhenQueued(5)).build().unwrap();
     let (crowd, gate) = running(&pool, 1);
     for queued in 1..5 {
@@ -132,7 +130,7 @@ fn with_growth_when_queued_a_thread_starts_when_so_many_jobs_are_queued(builder:
 }
 
 #[test(for_both_queueings)]
-fn with_growth_when_blocked_only_a_blocked_thread_is_replaced(builder: Builder) {
+fn growth_when_blocked_only_replaces_threads(builder: Builder) {
     let pool = builder.threads(1..=4).growth(Growth::WhenBlocked).build().unwrap();
     let (gate, crowd) = (Gate::closed(), Crowd::default());
     for _ in 0..50 {
@@ -153,7 +151,7 @@ fn with_growth_when_blocked_only_a_blocked_thread_is_replaced(builder: Builder) 
 
 /// Each of them finds no thread, and starts one.
 #[test(unwatched)]
-fn two_first_jobs_of_two_threads_run_at_once() {
+fn first_jobs_of_two_threads_run_at_once() {
     let time = soak_time(Duration::from_secs(2));
     let _dog = Watchdog::start(120 + time.as_secs());
     let end = Instant::now() + time;

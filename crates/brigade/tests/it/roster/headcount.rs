@@ -55,7 +55,7 @@ fn with_hooks(builder: Builder) -> (Pool, Arc<Mutex<Calls>>) {
 }
 
 #[test(for_both_queueings)]
-fn hooks_run_once_for_each_thread_that_comes_and_goes_and_indices_are_used_again(builder: Builder) {
+fn hooks_run_once_per_thread_and_indices_are_reused(builder: Builder) {
     let started = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&started);
     let builder = builder.threads(1..=4).keep_alive(Duration::ZERO).spawner(move |thread| {
@@ -83,7 +83,7 @@ fn hooks_run_once_for_each_thread_that_comes_and_goes_and_indices_are_used_again
 }
 
 #[test(for_both_queueings)]
-fn the_report_of_a_discarded_pool_that_grew_counts_every_job(builder: Builder) {
+fn a_grown_pools_discard_report_counts_every_job(builder: Builder) {
     let pool = builder.threads(0..=3).build().unwrap();
     let (_, gate) = running(&pool, 3);
     (0..100).for_each(|_| pool.execute(|| unreachable!("it is discarded")));
@@ -94,7 +94,7 @@ fn the_report_of_a_discarded_pool_that_grew_counts_every_job(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn a_shutdown_with_a_timeout_counts_the_jobs_of_blocked_threads_as_running(builder: Builder) {
+fn a_shutdowns_timeout_counts_blocked_jobs_as_running(builder: Builder) {
     let pool = builder.threads(1).build().unwrap();
     let (crowd, gate) = blocked(&pool, 2);
     let report = pool.shutdown(Shutdown::Drain.timeout(Duration::from_millis(20)));

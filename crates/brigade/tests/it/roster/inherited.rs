@@ -52,7 +52,7 @@ fn all_have(pool: &Pool, expected: &Traits) {
 }
 
 #[test]
-fn threads_begin_as_the_thread_that_builds_the_pool_and_not_as_one_that_submits() {
+fn threads_inherit_from_the_builder_not_a_submitter() {
     let mine = here();
     let lazy = Pool::builder().threads(3).prestart(0).build().unwrap();
     let elastic = Pool::builder().threads(0..=3).build().unwrap();
@@ -71,7 +71,7 @@ fn threads_begin_as_the_thread_that_builds_the_pool_and_not_as_one_that_submits(
 }
 
 #[test]
-fn a_replacement_does_not_inherit_the_settings_of_a_job() {
+fn a_replacement_inherits_nothing_from_a_job() {
     let mine = here();
     let pool = Pool::builder().threads(1).spare_threads(1).build().unwrap();
     let spare = pool.submit(|| {
@@ -97,7 +97,7 @@ fn a_replacement_does_not_inherit_the_settings_of_a_job() {
 }
 
 #[test]
-fn a_pool_that_a_job_builds_begins_as_the_pool_of_the_job() {
+fn a_pool_built_by_a_job_inherits_from_its_pool() {
     let (cpus, nice) = here();
     let (first, last) = (cpus[0], cpus[cpus.len() - 1]);
     let background = if may_restore_nice() { nice + 3 } else { nice };
@@ -120,7 +120,7 @@ fn a_pool_that_a_job_builds_begins_as_the_pool_of_the_job() {
 }
 
 #[test]
-fn a_pool_that_a_restricted_thread_builds_is_restricted() {
+fn a_restricted_threads_pool_is_restricted() {
     let (traits, pool) = restricted(|| (here(), Pool::builder().build().unwrap()));
     assert_eq!(pool.size(), 1..=1);
     let larger = restricted(|| Pool::builder().threads(2).build().unwrap());
@@ -129,7 +129,7 @@ fn a_pool_that_a_restricted_thread_builds_is_restricted() {
 }
 
 #[test]
-fn a_thread_that_the_spawner_starts_itself_keeps_its_settings() {
+fn a_spawner_started_thread_keeps_its_settings() {
     let traits = restricted(here);
     let spawner = |new: brigade::NewThread| {
         let main = || {

@@ -33,7 +33,7 @@ fn of_each(pool: &Pool, threads: usize) -> Vec<Vec<usize>> {
 }
 
 #[test]
-fn each_thread_runs_on_its_cpu_and_so_does_one_that_replaces_it() {
+fn each_thread_and_its_replacement_run_on_its_cpu() {
     let all = mine();
     let (first, last) = (all[0], all[all.len() - 1]);
     let pool = Pool::builder().name("pins").threads(3).pin([last, first]).build().unwrap();
@@ -47,7 +47,7 @@ fn each_thread_runs_on_its_cpu_and_so_does_one_that_replaces_it() {
 }
 
 #[test]
-fn a_spare_thread_has_no_cpu_of_its_own_but_those_of_all_threads() {
+fn a_spare_thread_shares_the_cpus_of_all() {
     let all = mine();
     let one = vec![all[0]];
     let others = all[1..].iter().copied();
@@ -82,7 +82,7 @@ fn all_threads_run_on_any_of_several_cpus() {
 }
 
 #[test]
-fn a_cpu_that_is_not_there_is_an_error_of_build_until_another_is_named() {
+fn a_missing_cpu_fails_the_build() {
     let builder = Pool::builder().threads(1).pin([usize::MAX]);
     let error = builder.build().unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
@@ -91,7 +91,7 @@ fn a_cpu_that_is_not_there_is_an_error_of_build_until_another_is_named() {
 }
 
 #[test]
-fn no_cpu_and_a_nice_value_that_does_not_exist_are_errors_of_build_that_say_so() {
+fn an_impossible_cpu_or_nice_value_fails_the_build() {
     let told = |builder: brigade::Builder| {
         let error = builder.threads(1).build().unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
@@ -110,7 +110,7 @@ fn no_cpu_and_a_nice_value_that_does_not_exist_are_errors_of_build_that_say_so()
 }
 
 #[test]
-fn every_thread_has_the_nice_value_and_one_that_can_not_be_had_is_an_error() {
+fn every_thread_has_the_nice_value() {
     let mine = nice_here();
     let pool = Pool::builder().threads(2).nice(mine + 3).build().unwrap();
     let seen = pool.broadcast(move |_| nice_here());

@@ -19,7 +19,7 @@ const LONG: Duration = Duration::from_secs(10);
 const SHORT: Duration = Duration::from_millis(20);
 
 #[test]
-fn invalid_sizes_are_errors_with_a_reason_and_change_nothing() {
+fn an_invalid_size_is_an_error_without_effect() {
     let pool = Pool::builder().threads(1..=3).build().unwrap();
     #[expect(clippy::reversed_empty_ranges, reason = "one of those refused")]
     for bad in [0..=0, 3..=2, 0..=4097, 4097..=4097, 1..=usize::MAX] {
@@ -47,7 +47,7 @@ fn a_job_may_resize_its_own_pool(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn surplus_threads_finish_their_jobs_and_start_no_other(builder: Builder) {
+fn surplus_threads_finish_and_start_no_job(builder: Builder) {
     let pool = builder.threads(3).build().unwrap();
     let ((crowd, gate), later) = (running(&pool, 3), Crowd::default());
     for _ in 0..30 {
@@ -67,7 +67,7 @@ fn surplus_threads_finish_their_jobs_and_start_no_other(builder: Builder) {
 
 /// Those that leave sleep for a moment once more, and must not be taken for those that still have to be told.
 #[test]
-fn a_pool_becomes_far_larger_and_each_surplus_idle_thread_ends_at_once_however_it_waits() {
+fn surplus_idle_threads_end_at_once() {
     let spins = Idle::SpinThenPark(Duration::from_millis(1));
     for (small, large, idle) in
         [(1, 16, Idle::Park), (2, 4, Idle::Park), (2, 4, Idle::Spin), (2, 4, spins)]
@@ -91,7 +91,7 @@ fn a_pool_becomes_far_larger_and_each_surplus_idle_thread_ends_at_once_however_i
 
 /// The largest size is the same, so there is no surplus; `keep_alive` applies to the core size.
 #[test(for_both_queueings)]
-fn idle_threads_beyond_a_smaller_core_size_end_after_keep_alive(builder: Builder) {
+fn idle_threads_beyond_the_core_end_after_keep_alive(builder: Builder) {
     let pool = builder.threads(4).prestart(4).keep_alive(SHORT).build().unwrap();
     await_idle_workers(&pool, 4);
     pool.resize(1..=4).unwrap();
@@ -99,7 +99,7 @@ fn idle_threads_beyond_a_smaller_core_size_end_after_keep_alive(builder: Builder
 }
 
 #[test]
-fn a_larger_size_lets_queued_jobs_start_at_once() {
+fn a_larger_size_starts_queued_jobs_at_once() {
     for (threads, jobs) in [(2..=2, 2), (4..=4, 4), (1..=4, 4)] {
         for_both_queueings(|builder| {
             let pool = builder.threads(1).build().unwrap();
@@ -114,9 +114,7 @@ fn a_larger_size_lets_queued_jobs_start_at_once() {
 
 /// They do not count while they are blocked, and they do afterwards.
 #[test(for_both_queueings)]
-fn a_pool_made_smaller_while_its_threads_are_blocked_runs_jobs_and_ends_them_afterwards(
-    builder: Builder,
-) {
+fn a_shrunk_pool_of_blocked_threads_runs_jobs(builder: Builder) {
     let pool = builder.threads(4).build().unwrap();
     let (gate, crowd) = (Gate::closed(), Crowd::default());
     for blocked in 1..=4 {
@@ -138,7 +136,7 @@ fn a_pool_made_smaller_while_its_threads_are_blocked_runs_jobs_and_ends_them_aft
 
 /// Whose leaving was asked for and not needed any more when the pool became larger again.
 #[test(for_both_queueings)]
-fn a_resize_takes_back_the_surplus_of_an_earlier_one(builder: Builder) {
+fn a_resize_undoes_an_earlier_surplus(builder: Builder) {
     let pool = builder.threads(4).build().unwrap();
     for _ in 0..20 {
         let (_, gate) = running(&pool, 4);
@@ -151,7 +149,7 @@ fn a_resize_takes_back_the_surplus_of_an_earlier_one(builder: Builder) {
 }
 
 #[test(120)]
-fn resizes_that_race_leave_a_pool_whose_jobs_have_their_children_run() {
+fn racing_resizes_keep_children_running() {
     let pool = Pool::new(2);
     for round in 0..1500 {
         let begin = Barrier::new(8);
@@ -177,7 +175,7 @@ fn resizes_that_race_leave_a_pool_whose_jobs_have_their_children_run() {
 }
 
 #[test]
-fn a_shared_queue_keeps_its_order_when_the_pool_is_made_smaller() {
+fn a_shrinking_shared_queue_keeps_its_order() {
     let pool = Pool::builder().threads(2).queueing(Queueing::Shared).build().unwrap();
     let (gates, crowd) = ([Gate::closed(), Gate::closed()], Crowd::default());
     for gate in &gates {
@@ -198,7 +196,7 @@ fn a_shared_queue_keeps_its_order_when_the_pool_is_made_smaller() {
 }
 
 #[test]
-fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
+fn no_worker_leaves_to_a_blocked_or_unstarted_one() {
     let third = Halt::default();
     let stops = third.clone();
     let spawner = numbered(move |number, thread| match number {
@@ -230,7 +228,7 @@ fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
 }
 
 #[test]
-fn no_number_of_resizes_lets_a_pool_have_more_threads_than_its_largest_size_and_the_spare_ones() {
+fn no_resizes_exceed_the_largest_size_plus_spares() {
     let pool = Pool::builder().threads(1..=2).spare_threads(2).build().unwrap();
     let gate = Gate::closed();
     for _ in 0..200 {
@@ -251,9 +249,7 @@ fn no_number_of_resizes_lets_a_pool_have_more_threads_than_its_largest_size_and_
 
 /// Caught: the pool had counted on the returning worker to leave, not on the blocked one.
 #[test(for_both_queueings)]
-fn a_smaller_pool_whose_last_active_worker_leaves_starts_another_beside_a_blocked_one(
-    builder: Builder,
-) {
+fn the_last_active_workers_exit_starts_another(builder: Builder) {
     let builder = builder.threads(0..=2).spare_threads(0).keep_alive(Duration::from_millis(1));
     let pool = builder.build().unwrap();
     let (begin, first, second) = (Gate::closed(), Gate::closed(), Gate::closed());

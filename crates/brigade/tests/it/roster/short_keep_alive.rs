@@ -27,10 +27,7 @@ fn for_each_pool(claim: impl Fn(&Pool, &AtomicUsize)) {
 }
 
 #[test(for_each_pool)]
-fn a_future_that_a_job_joins_sleeps_no_longer_than_it_asked_for(
-    pool: &Pool,
-    started: &AtomicUsize,
-) {
+fn a_joined_future_sleeps_as_long_as_asked(pool: &Pool, started: &AtomicUsize) {
     for _ in 0..3 {
         let job = pool.submit(|| {
             let future = brigade::spawn(time::sleep(SHORT));
@@ -43,7 +40,7 @@ fn a_future_that_a_job_joins_sleeps_no_longer_than_it_asked_for(
 }
 
 #[test(for_each_pool)]
-fn a_later_job_runs_although_another_blocks_until_it_has(pool: &Pool, _started: &AtomicUsize) {
+fn a_later_job_runs_beside_a_blocked_one(pool: &Pool, _started: &AtomicUsize) {
     for _ in 0..3 {
         let job = pool.submit(|| {
             let (told, tells) = mpsc::channel();

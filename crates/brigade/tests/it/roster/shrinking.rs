@@ -49,7 +49,7 @@ fn no_job_is_stranded_while_keep_alives_end() {
 }
 
 #[test]
-fn threads_of_the_core_and_threads_that_are_idle_for_less_than_keep_alive_stay() {
+fn core_threads_and_recently_idle_threads_stay() {
     let ten_minutes = Duration::from_secs(600);
     for (threads, keep_alive, stay) in
         [(0..=3, ten_minutes, 3), (0..=3, Duration::MAX, 3), (2..=4, Duration::ZERO, 2)]
@@ -63,7 +63,7 @@ fn threads_of_the_core_and_threads_that_are_idle_for_less_than_keep_alive_stay()
 
 /// The time that a worker spins before it parks is part of the time for which it is idle.
 #[test]
-fn a_thread_ends_after_keep_alive_however_it_waits() {
+fn any_idle_thread_ends_after_keep_alive() {
     let spins = [Duration::from_micros(100), Duration::from_secs(60)].map(Idle::SpinThenPark);
     for idle in [Idle::Park, Idle::Spin].into_iter().chain(spins) {
         for (core, keep_alive) in [(0, SHORT), (1, Duration::ZERO)] {
@@ -106,7 +106,7 @@ fn with_destructors(keep_alive: Duration, name: &'static str) -> (Pool, Arc<Atom
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_thread_that_left_has_really_ended() {
+fn a_departed_thread_has_really_ended() {
     use crate::support::crowd::threads_named;
     let (pool, dropped) = with_destructors(Duration::from_millis(100), "retired-");
     fill(&pool);
@@ -122,7 +122,7 @@ fn a_thread_that_left_has_really_ended() {
 }
 
 #[test]
-fn thread_local_destructors_of_ended_threads_have_run_when_the_pool_has_ended() {
+fn an_ended_pools_destructors_have_run() {
     for round in 0..20 {
         let (pool, dropped) = with_destructors(Duration::from_micros(round * 20), "leaving-");
         fill(&pool);
@@ -147,7 +147,7 @@ impl Drop for AtExit {
 /// Another worker that leaves joins the thread of the first, which is still in its destructors.
 #[cfg_attr(windows, ignore = "waits in a destructor of a thread-local")]
 #[test]
-fn a_destructor_on_a_thread_that_left_may_drop_the_pool() {
+fn a_departed_threads_destructor_may_drop_the_pool() {
     let pool = Pool::builder().threads(0..=2).keep_alive(SHORT).build().unwrap();
     let owner = Arc::new(Mutex::new(None));
     let (gate, (told, tells)) = (Gate::closed(), mpsc::channel());

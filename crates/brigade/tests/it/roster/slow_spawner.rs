@@ -27,7 +27,7 @@ fn slow_after(quick: usize) -> (impl Fn(NewThread) -> io::Result<Thread> + 'stat
 
 /// A job of another thread runs on it in the meantime.
 #[test(for_both_queueings)]
-fn shutdown_waits_for_the_only_thread_although_its_spawner_has_not_returned(builder: Builder) {
+fn shutdown_awaits_a_thread_inside_its_spawner(builder: Builder) {
     let (spawner, returns) = slow_after(0);
     let pool = builder.threads(0..=1).spawner(spawner).build().unwrap();
     let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
@@ -55,7 +55,7 @@ fn shutdown_waits_for_the_only_thread_although_its_spawner_has_not_returned(buil
 
 /// Its last hook and its thread-local destructors come after its last job.
 #[test(for_both_queueings)]
-fn shutdown_waits_for_the_hook_of_a_thread_whose_spawner_has_not_returned(builder: Builder) {
+fn shutdown_awaits_a_hook_inside_its_spawner(builder: Builder) {
     let (spawner, returns) = slow_after(1);
     let stops = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&stops);
@@ -92,7 +92,7 @@ fn shutdown_waits_for_the_hook_of_a_thread_whose_spawner_has_not_returned(builde
 
 /// The owner is a job on a thread that the pool has not registered yet.
 #[test]
-fn a_job_may_drop_its_pool_although_the_spawner_of_its_thread_has_not_returned() {
+fn a_job_may_drop_its_pool_inside_its_spawner() {
     for _ in 0..5 {
         let (spawner, returns) = slow_after(1);
         let pool = Pool::builder().threads(1..=2).spawner(spawner).build().unwrap();
@@ -123,7 +123,7 @@ fn a_job_may_drop_its_pool_although_the_spawner_of_its_thread_has_not_returned()
 
 /// The one that was counted as too many is the one that never came.
 #[test]
-fn a_start_that_fails_after_a_resize_does_not_cost_another_thread() {
+fn a_failed_start_after_a_resize_costs_no_thread() {
     let second = Halt::default();
     let stops = second.clone();
     let spawner = numbered(move |number, thread| match number {
@@ -158,7 +158,7 @@ impl Drop for Meets {
 
 /// The thread of an accepted job is lost while another submission starts one; that fails too. Caught: each relied on the other to try again.
 #[test]
-fn an_accepted_job_is_run_although_the_start_of_another_submission_fails_beside_its_own() {
+fn another_submissions_failed_start_loses_no_job() {
     let (lose, lost) = mpsc::channel();
     let [is_lost, is_asked, is_over] = [(); 3].map(|()| Gate::closed());
     let (asked, over) = (is_asked.clone(), is_over.clone());
@@ -190,7 +190,7 @@ fn an_accepted_job_is_run_although_the_start_of_another_submission_fails_beside_
 }
 
 #[test]
-fn two_first_jobs_run_at_once_although_the_thread_of_one_runs_the_other() {
+fn two_first_jobs_run_at_once_on_swapped_threads() {
     let (spawner, returns) = slow_after(0);
     let pool = Pool::builder().threads(0..=2).spawner(spawner).build().unwrap();
     let (handle, meeting) = (pool.handle(), Meeting::of(2));
@@ -206,7 +206,7 @@ fn two_first_jobs_run_at_once_although_the_thread_of_one_runs_the_other() {
 }
 
 #[test]
-fn shutdown_waits_for_a_thread_whose_name_is_being_made() {
+fn shutdown_awaits_a_thread_being_named() {
     let start = Halt::default();
     let halts = start.clone();
     let over = Arc::new(AtomicBool::new(false));
@@ -239,7 +239,7 @@ fn shutdown_waits_for_a_thread_whose_name_is_being_made() {
 }
 
 #[test]
-fn a_shutdown_with_a_timeout_does_not_wait_for_a_spawner() {
+fn a_shutdowns_timeout_covers_a_spawner() {
     let (spawner, returns) = slow_after(0);
     let pool = Pool::builder().threads(0..=1).spawner(spawner).build().unwrap();
     let handle = pool.handle();

@@ -48,7 +48,7 @@ impl Starter {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn build_fails_if_any_prestarted_thread_can_not_start_and_leaves_none() {
+fn a_failed_prestart_fails_the_build() {
     use crate::support::crowd::threads_named;
     for (panics, failing) in [(false, 0), (false, 1), (false, 2), (false, 3), (true, 0), (true, 3)]
     {
@@ -75,7 +75,7 @@ fn build_fails_if_any_prestarted_thread_can_not_start_and_leaves_none() {
 }
 
 #[test]
-fn threads_come_with_the_name_they_will_have() {
+fn threads_come_with_their_final_names() {
     let names = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&names);
     let builder = Pool::builder().threads(2).prestart(2).name(|index| format!("named-{index}"));
@@ -88,7 +88,7 @@ fn threads_come_with_the_name_they_will_have() {
 }
 
 #[test]
-fn a_thread_has_the_name_that_the_spawner_gives_it_or_none() {
+fn a_thread_has_the_spawners_name_or_none() {
     let name_of = |spawner: fn(NewThread) -> NewThread| {
         let builder = Pool::builder().threads(1).spawner(move |thread| spawner(thread).start());
         let name = || thread::current().name().map(String::from);
@@ -104,7 +104,7 @@ fn a_thread_has_the_name_that_the_spawner_gives_it_or_none() {
     threads in [1..=3, 3..=3],
     for_both_queueings
 )]
-fn a_thread_that_can_not_start_is_not_needed_while_there_is_another(
+fn a_failed_start_is_harmless_beside_a_thread(
     builder: Builder,
     how: Failure,
     threads: RangeInclusive<usize>,
@@ -136,7 +136,7 @@ fn a_thread_that_can_not_start_is_not_needed_while_there_is_another(
 }
 
 #[test(for_both_queueings)]
-fn a_blocked_thread_whose_replacement_can_not_start_does_the_work_afterwards(builder: Builder) {
+fn a_blocked_thread_without_replacement_works_afterwards(builder: Builder) {
     let starter = Starter::default();
     let builder = builder.threads(1).spawner(starter.spawner(Failure::Error));
     let pool = builder.build().unwrap();
@@ -175,11 +175,7 @@ fn threadless(builder: Builder, why: &str, how: Failure) -> (Pool, Starter) {
 }
 
 #[test(how in [Failure::Error, Failure::Panic], why in THREADLESS, for_both_queueings)]
-fn a_pool_that_can_not_have_a_thread_returns_jobs_futures_and_timers_with_that_reason(
-    builder: Builder,
-    how: Failure,
-    why: &'static str,
-) {
+fn a_pool_refused_threads_returns_all_work(builder: Builder, how: Failure, why: &'static str) {
     let (pool, starter) = threadless(builder, why, how);
     let (handle, before) = (pool.handle(), pool.metrics().accepted);
     for _ in 0..2 {
@@ -199,7 +195,7 @@ fn a_pool_that_can_not_have_a_thread_returns_jobs_futures_and_timers_with_that_r
 }
 
 #[test(for_both_queueings)]
-fn the_owner_of_a_pool_that_can_not_have_a_thread_panics(builder: Builder) {
+fn the_owner_of_a_pool_refused_threads_panics(builder: Builder) {
     let (pool, starter) = threadless(builder, "it has no core", Failure::Error);
     let told = panic::catch_unwind(AssertUnwindSafe(|| pool.execute(|| ()))).unwrap_err();
     assert!(panics::text(&*told).is_some_and(|text| text.contains("no thread")));
@@ -214,7 +210,7 @@ fn the_owner_of_a_pool_that_can_not_have_a_thread_panics(builder: Builder) {
     how in [None, Some(Shutdown::Drain), Some(Shutdown::Discard)],
     for_both_queueings
 )]
-fn a_pool_without_a_thread_ends_whichever_way(
+fn a_pool_without_a_thread_ends_in_any_way(
     builder: Builder,
     why: &'static str,
     how: Option<Shutdown>,
@@ -228,7 +224,7 @@ fn a_pool_without_a_thread_ends_whichever_way(
 
 /// One relies on a thread that another is starting, and then it does not start.
 #[test]
-fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_stranded() {
+fn a_job_accepted_during_a_failing_start_runs() {
     let start = Halt::default();
     let stops = start.clone();
     let spawner = numbered(move |number, thread| match number {
@@ -266,9 +262,7 @@ fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_stranded() {
 
 /// The thread that a submission relies on leaves before the job is there, and the next one does not start.
 #[test(120, for_both_queueings)]
-fn a_job_accepted_while_the_last_thread_leaves_is_not_stranded_although_the_next_may_not_start(
-    builder: Builder,
-) {
+fn a_job_accepted_during_the_last_leave_runs(builder: Builder) {
     // Half of them fail, in no rhythm that the submissions could have too.
     let spawner =
         numbered(|number, thread| match (number as u32).wrapping_mul(0x9e37_79b9) >> 31 {
@@ -288,7 +282,7 @@ fn a_job_accepted_while_the_last_thread_leaves_is_not_stranded_although_the_next
 }
 
 #[test]
-fn a_spawner_that_fails_after_it_has_started_the_thread_leaves_the_counts_right() {
+fn a_spawner_failing_late_keeps_the_counts_right() {
     let there = Arc::new(AtomicUsize::new(0));
     let (starts, stops) = (Arc::clone(&there), Arc::clone(&there));
     let spawner = numbered(|number, thread| {
@@ -314,7 +308,7 @@ fn a_spawner_that_fails_after_it_has_started_the_thread_leaves_the_counts_right(
 }
 
 #[test]
-fn a_spawner_that_waits_for_an_idle_pool_returns() {
+fn a_spawner_may_wait_for_an_idle_pool() {
     let pool: Arc<OnceLock<Pool>> = Arc::default();
     let own = Arc::clone(&pool);
     let builder = Pool::builder().threads(2).spawner(move |thread| {
@@ -327,7 +321,7 @@ fn a_spawner_that_waits_for_an_idle_pool_returns() {
 }
 
 #[test(policy in [WhenFull::DropOldest, WhenFull::Block], to_own in [true, false])]
-fn a_spawner_may_submit_to_another_pool_and_to_its_own_full_one(policy: WhenFull, to_own: bool) {
+fn a_spawner_may_submit_to_other_and_own_full_pools(policy: WhenFull, to_own: bool) {
     let (own, other) = (Arc::<OnceLock<Handle>>::default(), Pool::new(1));
     let (handle, elsewhere) = (Arc::clone(&own), other.handle());
     let builder = Pool::builder().threads(0..=1).capacity(1).when_full(policy);

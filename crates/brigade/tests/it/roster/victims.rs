@@ -42,7 +42,7 @@ fn first_victim(pool: &Pool) -> usize {
 }
 
 #[test(near in [0, 1])]
-fn the_nearest_peer_by_the_table_is_tried_first(near: usize) {
+fn the_nearest_peer_is_tried_first(near: usize) {
     let mut table = vec![vec![5; 3]; 3];
     table[2][near] = 1;
     let pool = Pool::builder().threads(3).victims(Victims::ByTable(table)).build().unwrap();
@@ -53,7 +53,7 @@ fn the_nearest_peer_by_the_table_is_tried_first(near: usize) {
 
 /// A worker beyond the table is tried, and tries.
 #[test(table in [vec![vec![0, 1], vec![1, 0]], Vec::new()])]
-fn a_worker_that_no_table_names_steals_and_is_stolen_from(table: Vec<Vec<u32>>) {
+fn a_worker_outside_the_table_steals_too(table: Vec<Vec<u32>>) {
     let pool = Pool::builder().threads(3).victims(Victims::ByTable(table)).build().unwrap();
     for _ in 0..20 {
         first_victim(&pool);
@@ -61,7 +61,7 @@ fn a_worker_that_no_table_names_steals_and_is_stolen_from(table: Vec<Vec<u32>>) 
 }
 
 #[test]
-fn an_order_that_can_not_be_had_is_an_error() {
+fn an_impossible_order_is_an_error() {
     let table = vec![vec![0, 1], vec![1]];
     let error = Pool::builder().victims(Victims::ByTable(table)).build().unwrap_err();
     assert!(error.to_string().contains("row 1"), "{error}");

@@ -107,13 +107,13 @@ const VERBS: [Verb; 24] = [
 ];
 
 #[test(verb in VERBS)]
-fn a_job_runs_on_the_thread_that_waits(verb: Verb) {
+fn a_job_runs_on_the_waiting_thread(verb: Verb) {
     let pool = threadless();
     assert_eq!(verb(pool.handle()), here());
 }
 
 #[test]
-fn threads_that_wait_at_once_all_go_on() {
+fn concurrent_waiting_threads_all_go_on() {
     let pool = &threadless();
     thread::scope(|scope| {
         for thread in 0..6 {
@@ -128,7 +128,7 @@ fn threads_that_wait_at_once_all_go_on() {
 
 /// The second thread waits while the first acts as the worker, which then leaves.
 #[test]
-fn a_thread_that_waits_takes_over_the_worker() {
+fn a_waiting_thread_becomes_the_worker() {
     let pool = &threadless();
     for _ in 0..100 {
         let ((runs, begun), (go, may_go)) = (mpsc::channel(), mpsc::channel::<()>());
@@ -149,7 +149,7 @@ fn a_thread_that_waits_takes_over_the_worker() {
 }
 
 #[test]
-fn a_job_of_another_pool_runs_the_job_for_which_it_waits() {
+fn another_pools_job_runs_the_awaited_job() {
     let (pool, other) = (threadless(), Pool::new(1));
     let handle = pool.handle();
     let (told, tells) = mpsc::channel();
@@ -164,7 +164,7 @@ fn a_job_of_another_pool_runs_the_job_for_which_it_waits() {
 }
 
 #[test]
-fn pools_without_threads_wait_for_each_other() {
+fn threadless_pools_wait_for_each_other() {
     let (one, two) = (threadless(), threadless());
     let (first, second) = (one.handle(), two.handle());
     let nested = one.submit(move || second.submit(move || first.spawn(ready(7)).join()).join());
@@ -178,7 +178,7 @@ fn pools_without_threads_wait_for_each_other() {
 
 /// The wait is no job of the pool, which does not wait for it.
 #[test(how in [Shutdown::Drain, Shutdown::Finish, Shutdown::Discard])]
-fn the_pool_ends_while_a_thread_acts_as_its_worker_for_a_wait_of_its_own(how: Shutdown) {
+fn the_pool_ends_beside_an_acting_worker(how: Shutdown) {
     let pool = threadless();
     let handle = pool.handle();
     let latch = Latch::default();
@@ -197,7 +197,7 @@ fn the_pool_ends_while_a_thread_acts_as_its_worker_for_a_wait_of_its_own(how: Sh
 }
 
 #[test(capacity in [1, 3], policy in [WhenFull::Block, WhenFull::BlockFor(Duration::MAX), WhenFull::RunInCaller])]
-fn a_submission_to_a_full_pool_makes_room_itself(capacity: usize, policy: WhenFull) {
+fn a_submission_to_a_full_pool_makes_room(capacity: usize, policy: WhenFull) {
     let builder = Pool::builder().without_threads().capacity(capacity);
     let pool = builder.when_full(policy).build().unwrap();
     let ran = Arc::new(AtomicU32::new(0));
@@ -210,7 +210,7 @@ fn a_submission_to_a_full_pool_makes_room_itself(capacity: usize, policy: WhenFu
 }
 
 #[test]
-fn the_drop_runs_what_was_accepted_and_cancels_what_is_pending() {
+fn drop_runs_accepted_and_cancels_pending_work() {
     let pool = threadless();
     let (ran, waits) = (pool.submit(|| 1), pool.spawn(pending::<()>()));
     assert!(!ran.is_finished());
@@ -220,7 +220,7 @@ fn the_drop_runs_what_was_accepted_and_cancels_what_is_pending() {
 }
 
 #[test]
-fn a_wait_ends_at_its_time_although_no_thread_runs_the_job() {
+fn a_wait_ends_at_its_time_without_a_thread() {
     let pool = threadless();
     let begun = Instant::now();
     let mut never = pool.spawn(pending::<()>());
@@ -232,7 +232,7 @@ fn a_wait_ends_at_its_time_although_no_thread_runs_the_job() {
 
 /// The deadlock of a job that waits for itself is seen as elsewhere.
 #[test]
-fn a_job_that_waits_for_itself_is_told() {
+fn a_job_waiting_for_itself_gets_an_error() {
     let pool = threadless();
     let (sender, receiver) = mpsc::channel::<brigade::JoinHandle<()>>();
     let job = pool.submit(move || {
@@ -244,7 +244,7 @@ fn a_job_that_waits_for_itself_is_told() {
 }
 
 #[test]
-fn what_needs_a_thread_of_its_own_is_refused() {
+fn work_needing_its_own_thread_is_refused() {
     let error = Pool::builder().threads(2).without_threads().build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     let pool = threadless();

@@ -34,7 +34,7 @@ fn scopes_and_joins_nest_in_each_other(pool: &Pool) {
 
 /// The job of the outer scope lies above the fork on the deque.
 #[test(for_every_pool)]
-fn an_outer_scope_gets_jobs_from_wherever_it_is_known(pool: &Pool) {
+fn an_outer_scope_gets_jobs_from_anywhere(pool: &Pool) {
     let ran = AtomicUsize::new(0);
     let job = || _ = ran.fetch_add(1, Ordering::Relaxed);
     pool.scope(|outer| {
@@ -73,7 +73,7 @@ fn an_outer_scope_gets_jobs_from_wherever_it_is_known(pool: &Pool) {
 }
 
 #[test(for_every_pool)]
-fn handles_are_joined_in_any_order_and_anywhere(pool: &Pool) {
+fn handles_are_joined_anywhere_in_any_order(pool: &Pool) {
     let words: Vec<_> = (0..40).map(|number| "-".repeat(number)).collect();
     let joined = pool.scope(|s| {
         let submit = |word: &'_ String| word.len();
@@ -96,7 +96,7 @@ fn handles_are_joined_in_any_order_and_anywhere(pool: &Pool) {
 }
 
 #[test(for_every_pool)]
-fn a_scope_is_opened_in_place_wherever_a_thread_is(pool: &Pool) {
+fn a_scope_opens_in_place_on_any_thread(pool: &Pool) {
     let (other, ran) = (Pool::new(2), AtomicUsize::new(0));
     let (here, handle) = (thread::current().id(), pool.handle());
     let inside = |s: &Scope<'_, '_>| s.execute_with(|s| s.execute(|| ()));
@@ -123,7 +123,7 @@ fn a_scope_is_opened_in_place_wherever_a_thread_is(pool: &Pool) {
 }
 
 #[test(for_every_pool)]
-fn threads_outside_add_jobs_while_the_scope_runs(pool: &Pool) {
+fn outside_threads_add_jobs_to_a_running_scope(pool: &Pool) {
     let seen_there = pool.scope(|s| {
         let handles = Mutex::new(Vec::new());
         thread::scope(|t| {

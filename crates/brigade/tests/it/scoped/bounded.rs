@@ -9,7 +9,7 @@ use brigade_testkit::{eventually, test};
 
 /// The only thread is busy until the last of them has been added: nothing runs in the caller, or waits there for room.
 #[test(policy in POLICIES)]
-fn a_scope_adds_more_jobs_and_futures_than_there_is_room_for(policy: WhenFull) {
+fn a_scope_adds_jobs_beyond_the_capacity(policy: WhenFull) {
     let (pool, gate) = full(Pool::builder(), 2, policy);
     let (ran, here) = (AtomicUsize::new(0), thread::current().id());
     let count = || ran.fetch_add(usize::from(thread::current().id() != here), Ordering::Relaxed);

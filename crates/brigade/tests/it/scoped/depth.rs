@@ -29,7 +29,7 @@ fn leaves(depth: u32) -> u64 {
 }
 
 #[test]
-fn a_balanced_tree_of_a_million_joins_fits_a_small_stack() {
+fn a_million_balanced_joins_fit_a_small_stack() {
     let depth = if cfg!(miri) { 8 } else { 20 };
     for pool in pools() {
         assert_eq!(pool.install(|| leaves(depth)).unwrap(), 1 << depth);
@@ -38,7 +38,7 @@ fn a_balanced_tree_of_a_million_joins_fits_a_small_stack() {
 
 /// One of a hundred is stolen for sure.
 #[test(pool in pools())]
-fn a_hundred_thousand_joins_one_after_the_other_fit_a_small_stack(pool: Pool) {
+fn a_hundred_thousand_joins_fit_a_small_stack(pool: Pool) {
     let ran = AtomicUsize::new(0);
     let count = || _ = ran.fetch_add(1, Ordering::Relaxed);
     pool.install(|| {
@@ -64,7 +64,7 @@ fn jobs(depth: u32, ran: &AtomicUsize) {
 
 /// Fault 40.
 #[test]
-fn a_million_jobs_of_nested_scopes_fit_a_small_stack() {
+fn a_million_scoped_jobs_fit_a_small_stack() {
     let depth = if cfg!(miri) { 2 } else { 6 };
     for pool in pools() {
         let ran = AtomicUsize::new(0);
@@ -83,7 +83,7 @@ fn steals(depth: u32) -> u64 {
 }
 
 #[test(pool in pools())]
-fn waits_for_stolen_forks_nest_without_an_end_of_the_stack(pool: Pool) {
+fn waits_for_stolen_forks_nest_finitely(pool: Pool) {
     // Each level needs a thread: as many as there may be.
     let levels = 2 * *pool.size().end() - 1;
     let levels = levels.min(6) as u32;
@@ -109,7 +109,7 @@ fn relay(levels: u32, begun: &Gate, ran: &Mutex<HashMap<ThreadId, usize>>) {
 
 /// Fault 40: two threads would take the levels in turn, to the end of their stacks.
 #[test(threads in [2, 8])]
-fn a_thread_takes_no_more_from_others_inside_64_waits(threads: usize) {
+fn a_thread_inside_64_waits_steals_no_more(threads: usize) {
     // As many as there are levels: a gate is no wait that the pool knows of.
     let builder = Pool::builder().threads(threads).spare_threads(200).stack_size(DEEP);
     let pool = builder.build().unwrap();

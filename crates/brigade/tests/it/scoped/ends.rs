@@ -60,7 +60,7 @@ fn a_closed_pool_says_so_and_calls_nothing() {
 }
 
 #[test(how in HOWS, for_both_queueings)]
-fn a_join_has_its_results_although_its_pool_ends(builder: Builder, how: Shutdown) {
+fn a_join_has_its_results_as_its_pool_ends(builder: Builder, how: Shutdown) {
     let pool = builder.threads(2).build().unwrap();
     let begun = Gate::closed();
     let handle = pool.handle();
@@ -79,11 +79,7 @@ fn a_join_has_its_results_although_its_pool_ends(builder: Builder, how: Shutdown
 }
 
 #[test(how in HOWS, threads in [1, 2, 8], for_both_queueings)]
-fn a_scope_returns_although_its_pool_ends_and_nothing_is_left(
-    builder: Builder,
-    how: Shutdown,
-    threads: usize,
-) {
+fn a_scope_returns_as_its_pool_ends(builder: Builder, how: Shutdown, threads: usize) {
     let pool = builder.threads(threads).build().unwrap();
     let (begun, live, handle) = (Gate::closed(), AtomicUsize::new(0), pool.handle());
     thread::scope(|t| {
@@ -104,10 +100,7 @@ fn a_scope_returns_although_its_pool_ends_and_nothing_is_left(
 
 /// Fault 44.
 #[test(how in HOWS, threads in [1, 2, 8])]
-fn jobs_that_a_worker_of_a_adds_to_a_scope_on_b_run_there_while_a_ends(
-    how: Shutdown,
-    threads: usize,
-) {
+fn scoped_jobs_from_a_run_on_b_while_a_ends(how: Shutdown, threads: usize) {
     let (a, b) = (Pool::new(threads), Pool::new(threads));
     let (begun, to_b) = (Gate::closed(), b.handle());
     let begins = begun.clone();
@@ -132,7 +125,7 @@ fn jobs_that_a_worker_of_a_adds_to_a_scope_on_b_run_there_while_a_ends(
 }
 
 #[test]
-fn a_pool_is_dropped_or_closed_or_shut_down_by_a_job_of_a_scope() {
+fn a_scoped_job_may_end_its_pool() {
     for end in [
         (|pool: Pool| pool.close()) as fn(Pool),
         drop,
@@ -155,7 +148,7 @@ fn a_pool_is_dropped_or_closed_or_shut_down_by_a_job_of_a_scope() {
 }
 
 #[test(how in [Shutdown::Drain, Shutdown::Finish])]
-fn a_scope_in_place_runs_the_jobs_that_its_pool_rejects(how: Shutdown) {
+fn an_in_place_scope_runs_rejected_jobs(how: Shutdown) {
     let pool = Pool::new(2);
     let (handle, ran) = (pool.handle(), AtomicUsize::new(0));
     handle
@@ -190,7 +183,7 @@ const OPEN: [(&str, Open); 4] = [
 
 /// Caught: a pool that was discarded dropped the jobs, and the scope returned as usual.
 #[test((place, open) in OPEN, threads in [1, 2], before in [0, 50, 100])]
-fn all_jobs_of_a_scope_run_although_its_pool_is_discarded(
+fn a_discarded_pool_runs_all_jobs_of_a_scope(
     place: &str,
     open: Open,
     threads: usize,
@@ -214,7 +207,7 @@ fn all_jobs_of_a_scope_run_although_its_pool_is_discarded(
 
 /// Caught: the jobs were dropped with those that no thread could run.
 #[test(how in HOWS)]
-fn jobs_of_a_scope_run_on_a_pool_that_ends_and_loses_its_only_thread(how: Shutdown) {
+fn scoped_jobs_run_without_the_only_thread(how: Shutdown) {
     let (keep, kept) = mpsc::channel();
     let spawner = numbered(move |number, thread| match number {
         0 => keep

@@ -15,7 +15,7 @@ fn single() -> Pool {
 }
 
 #[test]
-fn the_only_thread_runs_the_futures_of_its_scope() {
+fn the_only_thread_runs_its_scopes_futures() {
     let (pool, word) = (single(), String::from("borrowed"));
     let letters = pool.scope(|s| s.spawn(async { word.len() }).join().unwrap()).unwrap();
     assert_eq!(letters, 8);
@@ -32,7 +32,7 @@ fn the_only_thread_runs_the_futures_of_its_scope() {
 
 /// Caught: the caller's other pool was current there.
 #[test]
-fn a_job_that_no_thread_can_run_is_run_by_the_caller_in_its_pool() {
+fn the_caller_runs_a_job_no_thread_can_run() {
     let pool =
         Pool::builder().threads(0..=1).spawner(|_| Err(Error::other("no thread"))).build().unwrap();
     let (other, mut seen) = (Pool::new(1), None);
@@ -42,7 +42,7 @@ fn a_job_that_no_thread_can_run_is_run_by_the_caller_in_its_pool() {
 }
 
 #[test]
-fn the_only_thread_runs_jobs_that_a_foreign_thread_adds_to_its_scope() {
+fn the_only_thread_runs_foreign_jobs_of_its_scope() {
     let (pool, mut sum) = (single(), 0);
     let add = &mut sum;
     pool.scope(|s| thread::scope(|t| _ = t.spawn(|| s.execute(|| *add += 1)))).unwrap();
@@ -50,7 +50,7 @@ fn the_only_thread_runs_jobs_that_a_foreign_thread_adds_to_its_scope() {
 }
 
 #[test]
-fn the_only_thread_ends_a_cancelled_scope_whose_handles_say_so() {
+fn the_only_thread_ends_a_cancelled_scope() {
     let (pool, words) = (single(), vec!["never", "counted"]);
     let cancelled = pool.scope(|s| {
         let job = s.submit(|| words.len());
@@ -64,7 +64,7 @@ fn the_only_thread_ends_a_cancelled_scope_whose_handles_say_so() {
 
 /// What a future waits for can't be told: here it is a job that is no part of the scope, by its handle or by what it opens.
 #[test]
-fn the_only_thread_runs_the_other_jobs_that_the_futures_of_its_scope_wait_for() {
+fn the_only_thread_runs_jobs_its_futures_await() {
     let (pool, word) = (single(), String::from("borrowed"));
     let awaited = pool.scope(|s| {
         let awaits = async { brigade::submit(|| 42).await.unwrap() + word.len() };
@@ -84,7 +84,7 @@ fn the_only_thread_runs_the_other_jobs_that_the_futures_of_its_scope_wait_for() 
 /// The thief waits for a future that is queued, and the thread that forked waits for the thief. The last one to wait runs it, or its
 /// wait is an error.
 #[test]
-fn of_two_threads_that_wait_for_each_other_and_for_a_future_the_last_one_runs_it() {
+fn the_last_of_two_waiting_threads_runs_the_future() {
     let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
     for _ in 0..50 {
         let awaits = || brigade::spawn(async { 42 }).join();
@@ -105,7 +105,7 @@ fn futures_within_futures(depth: u32) -> u32 {
 }
 
 #[test(threads in [1, 2, 8])]
-fn scopes_in_futures_of_scopes_may_nest_deeper_than_there_are_threads(threads: usize) {
+fn scopes_in_futures_nest_beyond_the_threads(threads: usize) {
     let pool = Pool::new(threads);
     assert_eq!(pool.install(|| futures_within_futures(20)).unwrap(), 20);
 }
@@ -119,7 +119,7 @@ fn jobs_within_jobs(depth: u32) -> u32 {
 }
 
 #[test]
-fn scopes_in_jobs_of_scopes_may_nest_deeper_than_a_wait_runs_what_it_finds() {
+fn scopes_in_jobs_nest_beyond_the_wait_depth() {
     // Beside computing threads it takes two hundred times as long: each level is handed over to another thread.
     for threads in [1, 2, 8] {
         for spare in [0, 1] {
@@ -138,7 +138,7 @@ fn installs(pools: [&Pool; 2], depth: u32) -> u32 {
 
 /// Fault 43.
 #[test(threads in [1, 2, 8])]
-fn two_pools_of_few_threads_may_install_into_each_other(threads: usize) {
+fn two_small_pools_install_into_each_other(threads: usize) {
     let (one, other) = (Pool::new(threads), Pool::new(threads));
     for depth in 1..=4 {
         assert_eq!(installs([&one, &other], depth), depth, "depth {depth}");

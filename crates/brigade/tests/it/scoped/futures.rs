@@ -39,7 +39,7 @@ fn futures_borrow_and_end_in_every_way(pool: &Pool) {
 }
 
 #[test(for_every_pool)]
-fn a_future_that_is_never_ready_is_cancelled_with_its_scope(pool: &Pool) {
+fn an_endless_future_is_cancelled_with_its_scope(pool: &Pool) {
     let (word, polled) = (String::from("borrowed"), AtomicUsize::new(0));
     pool.in_place_scope(|s| {
         let never = s.spawn(async {
@@ -56,7 +56,7 @@ fn a_future_that_is_never_ready_is_cancelled_with_its_scope(pool: &Pool) {
 }
 
 #[test(for_every_pool)]
-fn a_waker_that_outlives_the_scope_wakes_nothing(pool: &Pool) {
+fn a_waker_outliving_the_scope_wakes_nothing(pool: &Pool) {
     let latch = Latch::default();
     pool.in_place_scope(|s| {
         let (kept, borrowed) = (latch.clone(), AtomicUsize::new(1));
@@ -75,7 +75,7 @@ fn a_waker_that_outlives_the_scope_wakes_nothing(pool: &Pool) {
 }
 
 #[test]
-fn a_future_is_polled_by_the_pool_it_was_spawned_on_after_a_wake_from_another() {
+fn a_foreign_wake_keeps_a_future_on_its_pool() {
     let (pool, other, latch) = (Pool::new(1), Pool::new(1), Latch::default());
     let at = pool.handle();
     let current = pool.scope(|s| {
@@ -91,7 +91,7 @@ fn a_future_is_polled_by_the_pool_it_was_spawned_on_after_a_wake_from_another() 
 
 /// Caught: the waiter slept, and a second thread polled the futures.
 #[test]
-fn new_futures_are_polled_by_the_worker_that_waits_for_them() {
+fn the_waiting_worker_polls_new_futures() {
     let pool = Pool::new(1);
     let here = || thread::current().id();
     pool.install(|| {

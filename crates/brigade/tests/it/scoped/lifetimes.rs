@@ -46,7 +46,7 @@ fn captures_and_results_are_dropped_once(pool: &Pool) {
 }
 
 #[test(for_every_pool)]
-fn a_handle_that_is_forgotten_leaks_its_result_only(pool: &Pool) {
+fn a_forgotten_handle_leaks_only_its_result(pool: &Pool) {
     let (drops, ran) = (Drops::default(), AtomicUsize::new(0));
     pool.scope(|s| {
         let result = || {
@@ -68,7 +68,7 @@ fn a_handle_that_is_forgotten_leaks_its_result_only(pool: &Pool) {
 
 /// What a stack frame had that is used again at once.
 #[test(for_every_pool)]
-fn frames_at_the_same_address_are_not_taken_for_each_other(pool: &Pool) {
+fn frames_of_one_address_stay_distinct(pool: &Pool) {
     pool.install(|| {
         for number in 0..300_u64 {
             let other = number * 2;
@@ -86,7 +86,7 @@ fn frames_at_the_same_address_are_not_taken_for_each_other(pool: &Pool) {
 
 /// Fault 47: a latch is set while the thread that waits for it returns and ends, and its stack with it.
 #[test]
-fn a_foreign_thread_ends_as_soon_as_its_scope_has_ended() {
+fn a_foreign_thread_ends_with_its_scope() {
     let rounds = if cfg!(miri) { 2 } else { 100 };
     for threads in [1, 2, 8] {
         let pool = Pool::new(threads);
@@ -106,7 +106,7 @@ fn a_foreign_thread_ends_as_soon_as_its_scope_has_ended() {
 }
 
 #[test(for_every_pool)]
-fn closures_of_any_size_and_alignment_arrive_whole(pool: &Pool) {
+fn closures_of_any_layout_arrive_whole(pool: &Pool) {
     #[repr(align(128))]
     struct Aligned([u8; 3]);
     let sum = AtomicUsize::new(0);

@@ -18,7 +18,7 @@ fn wait_in_every_way() {
 }
 
 #[test(for_every_pool)]
-fn a_lock_may_be_read_while_unrelated_jobs_read_and_write(pool: &Pool) {
+fn a_lock_may_be_held_beside_unrelated_jobs(pool: &Pool) {
     let lock = Arc::new(RwLock::new(0));
     let jobs: Vec<_> = (0..40)
         .map(|number| {
@@ -46,7 +46,7 @@ fn a_lock_may_be_read_while_unrelated_jobs_read_and_write(pool: &Pool) {
 
 /// Faults 41 and 42, where a job that wants the lock is of the same scope as the one that waits with it.
 #[test(for_every_pool)]
-fn a_lock_may_be_held_across_a_scope_while_the_siblings_of_its_job_want_it(pool: &Pool) {
+fn a_scope_may_hold_a_lock_its_siblings_want(pool: &Pool) {
     let (lock, table) = (Mutex::new(0), RwLock::new(0));
     pool.scope(|s| {
         for number in 0..40 {
@@ -77,7 +77,7 @@ fn a_lock_may_be_held_across_a_scope_while_the_siblings_of_its_job_want_it(pool:
 /// A thief that takes several jobs of a scope at once leaves the forks among them: behind those jobs, the thread that waits for
 /// such a fork could not take it back.
 #[test(spare in [0, 2])]
-fn a_fork_is_not_stolen_along_with_jobs_of_a_scope_around_it(spare: usize) {
+fn a_fork_is_not_stolen_with_outer_scopes_jobs(spare: usize) {
     let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
     let (lock, forked, wanted) = (Mutex::new(()), Gate::closed(), Gate::closed());
     drop(held(&pool, &forked));
@@ -102,7 +102,7 @@ fn a_fork_is_not_stolen_along_with_jobs_of_a_scope_around_it(spare: usize) {
 /// A worker has a job of one scope on its deque and then some of another, and a thief comes. The thread that waits for the first
 /// scope runs none of the second, although the thief may have taken both.
 #[test]
-fn jobs_of_two_scopes_that_are_stolen_together_stay_apart() {
+fn stolen_jobs_of_two_scopes_stay_apart() {
     for _ in 0..50 {
         let pool = Pool::new(3);
         let lock = Arc::new(Mutex::new(()));

@@ -19,7 +19,7 @@ const SHAPES: [(usize, usize); 10] =
     [(0, 1), (1, 0), (2, 1), (5, 0), (6, 7), (7, 7), (8, 7), (100, 3), (1000, 1), (1000, 2000)];
 
 #[test(for_every_pool)]
-fn a_loop_over_a_slice_or_a_range_has_each_item_once_and_reduces_in_order(pool: &Pool) {
+fn a_loop_visits_each_item_and_reduces_in_order(pool: &Pool) {
     for (length, grain) in SHAPES {
         let calls: Vec<_> = (0..length).map(|_| AtomicUsize::new(0)).collect();
         let call = |item: &AtomicUsize| _ = item.fetch_add(1, Ordering::Relaxed);
@@ -37,7 +37,7 @@ fn a_loop_over_a_slice_or_a_range_has_each_item_once_and_reduces_in_order(pool: 
 }
 
 #[test]
-fn a_loop_runs_without_a_pool_and_not_on_a_closed_one() {
+fn a_loop_runs_without_a_pool_but_not_on_a_closed_one() {
     par_for(&[1, 2, 3], 1, |number| assert!((1..=3).contains(number)));
     let closed = Pool::new(1);
     closed.close();
@@ -48,7 +48,7 @@ fn a_loop_runs_without_a_pool_and_not_on_a_closed_one() {
 }
 
 #[test(for_every_pool)]
-fn chunks_are_whole_and_in_their_places_and_the_last_may_be_short(pool: &Pool) {
+fn chunks_are_whole_except_the_last(pool: &Pool) {
     for (items, length) in [(0, 3), (1, 3), (2, 3), (3, 3), (100, 1), (100, 7), (101, 10)] {
         let numbers: Vec<usize> = (0..items).collect();
         let (seen, chunks) = (AtomicUsize::new(0), items.div_ceil(length));
@@ -83,7 +83,7 @@ fn meet_once(meeting: &Meeting) {
 
 /// So the halves have been taken by other workers, and the ranges of the results meet on other threads than they began.
 #[test(for_both_queueings)]
-fn results_are_reduced_in_order_although_every_worker_has_some(builder: Builder) {
+fn stolen_results_reduce_in_order(builder: Builder) {
     let pool = builder.threads(4).prestart(4).build().unwrap();
     let meeting = Meeting::of(4);
     let map = |index: usize| {
@@ -97,7 +97,7 @@ fn results_are_reduced_in_order_although_every_worker_has_some(builder: Builder)
 
 /// The other worker is busy when the loop begins.
 #[test(for_both_queueings)]
-fn a_loop_is_shared_with_a_worker_that_becomes_idle_in_the_middle(builder: Builder) {
+fn a_newly_idle_worker_shares_a_loop(builder: Builder) {
     let pool = builder.threads(2).prestart(2).build().unwrap();
     let (gate, meeting) = (Gate::closed(), Meeting::of(2));
     held(&pool, &gate);
@@ -118,7 +118,7 @@ fn a_loop_is_shared_with_a_worker_that_becomes_idle_in_the_middle(builder: Build
 }
 
 #[test(for_every_pool)]
-fn a_panic_of_an_item_ends_the_loop_once_no_item_runs(pool: &Pool) {
+fn an_items_panic_ends_the_loop(pool: &Pool) {
     for fails in [0, 50, 99] {
         let (inside, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let run = |index: usize| {
@@ -147,7 +147,7 @@ fn a_panic_of_an_item_ends_the_loop_once_no_item_runs(pool: &Pool) {
 }
 
 #[test(for_every_pool)]
-fn a_loop_runs_on_the_pool_of_its_caller_and_elsewhere_on_the_current_one(pool: &Pool) {
+fn a_loop_runs_on_its_callers_pool(pool: &Pool) {
     let other = Pool::new(2);
     let at = |expected: &Pool| {
         let (expected, count) = (expected.handle(), AtomicUsize::new(0));
@@ -163,7 +163,7 @@ fn a_loop_runs_on_the_pool_of_its_caller_and_elsewhere_on_the_current_one(pool: 
 }
 
 #[test(for_both_queueings)]
-fn a_pool_of_one_thread_runs_the_items_in_order(builder: Builder) {
+fn a_single_thread_runs_items_in_order(builder: Builder) {
     let pool = builder.threads(1).build().unwrap();
     let (order, threads) = (Mutex::new(Vec::new()), Mutex::new(HashSet::new()));
     let run = |index| {

@@ -18,7 +18,7 @@ fn payload_of<R>(call: impl FnOnce() -> R) -> u32 {
 }
 
 #[test(for_every_pool)]
-fn a_join_ends_with_the_panic_of_either_closure_and_that_of_the_first(pool: &Pool) {
+fn a_join_ends_with_either_or_the_first_panic(pool: &Pool) {
     let drops = Drops::default();
     let (works, token) = (|| drops.token(), || drops.token());
     let (in_a, in_b) = (|| -> u32 { panic_any(1_u32) }, || -> u32 { panic_any(2_u32) });
@@ -36,7 +36,7 @@ fn a_join_ends_with_the_panic_of_either_closure_and_that_of_the_first(pool: &Poo
 }
 
 #[test(for_every_pool)]
-fn both_closures_have_ended_when_a_join_panics(pool: &Pool) {
+fn both_closures_end_before_a_join_panics(pool: &Pool) {
     let (gate, ended) = (Gate::closed(), AtomicUsize::new(0));
     let opens = gate.clone();
     pool.execute(move || opens.open());
@@ -77,7 +77,7 @@ fn run_parts<'s>(s: &'s Scope<'s, '_>, panics: Panics, ended: &'s AtomicUsize) {
 
 /// Fault 45.
 #[test(for_every_pool)]
-fn a_scope_resumes_the_first_panic_once_all_jobs_have_ended_and_each_is_counted(pool: &Pool) {
+fn a_scope_resumes_its_first_panic_after_all_jobs(pool: &Pool) {
     // Which of them panic, whose panic may be the first, and how many are counted: the body of `scope` is a job of the pool, too, and
     // panics with the first payload.
     let cases: [(&str, Panics, Range<u32>, u64); 6] = [
@@ -111,7 +111,7 @@ fn bomb() {
 }
 
 #[test(for_every_pool)]
-fn captures_results_and_payloads_may_panic_in_their_drops(pool: &Pool) {
+fn captures_results_and_payloads_may_panic(pool: &Pool) {
     // Payloads: the first is the caller's, and leaked here.
     let caught = panic::catch_unwind(AssertUnwindSafe(|| {
         pool.scope(|s| (0..5).for_each(|_| s.execute(bomb)))
@@ -152,7 +152,7 @@ fn captures_results_and_payloads_may_panic_in_their_drops(pool: &Pool) {
 
 /// Fault 38.
 #[test(for_every_pool)]
-fn a_result_whose_drop_panics_is_dropped_once_whenever_its_handle_goes(pool: &Pool) {
+fn a_panicking_result_drops_once(pool: &Pool) {
     struct Volatile<'a>(&'a AtomicUsize);
     impl Drop for Volatile<'_> {
         fn drop(&mut self) {
@@ -185,7 +185,7 @@ fn a_result_whose_drop_panics_is_dropped_once_whenever_its_handle_goes(pool: &Po
 
 /// Fault 45. The handle is joined or dropped before the job begins, perhaps, or after it has ended.
 #[test(for_every_pool)]
-fn the_panic_of_a_job_is_its_handles_or_else_the_scopes_and_is_counted_once(pool: &Pool) {
+fn a_jobs_panic_goes_to_its_handle_or_scope(pool: &Pool) {
     let fails = || -> u32 { panic_any(7_u32) };
     for (kind, late, joins) in ["job", "future", "future that waits"]
         .into_iter()
@@ -217,7 +217,7 @@ fn the_panic_of_a_job_is_its_handles_or_else_the_scopes_and_is_counted_once(pool
 }
 
 #[test]
-fn a_scope_inside_an_unwinding_thread_runs_its_jobs() {
+fn an_unwinding_threads_scope_runs_its_jobs() {
     struct Scoped<'a>(&'a AtomicUsize);
     impl Drop for Scoped<'_> {
         fn drop(&mut self) {
@@ -238,7 +238,7 @@ fn a_scope_inside_an_unwinding_thread_runs_its_jobs() {
 
 /// The handle has the closure, and a worker the job of which it was.
 #[test(for_every_pool)]
-fn a_job_whose_handle_runs_its_closure_is_counted_with_its_panic_by_the_handle(pool: &Pool) {
+fn a_handle_counts_the_panic_of_its_closure(pool: &Pool) {
     let joined = || {
         pool.scope(|s| {
             let gate = Gate::closed();
@@ -263,7 +263,7 @@ fn caught(pool: &Pool) -> u64 {
 }
 
 #[test(threads in [1, 2, 8], for_both_queueings)]
-fn a_panic_that_gives_way_to_another_is_counted_by_its_worker(builder: Builder, threads: usize) {
+fn a_superseded_panic_is_counted_by_its_worker(builder: Builder, threads: usize) {
     let pool = builder.threads(threads).build().unwrap();
     let (in_a, in_b) = (|| -> u32 { panic_any(1_u32) }, || -> u32 { panic_any(2_u32) });
     // That of the installed job is one.

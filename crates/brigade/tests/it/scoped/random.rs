@@ -156,7 +156,7 @@ fn builder(random: &mut Seed) -> Builder {
 }
 
 #[test]
-fn whatever_trees_are_run_all_of_them_have_ended_when_their_root_returns() {
+fn random_trees_end_before_their_root_returns() {
     let time = soak_time(Duration::from_secs(2));
     let _dog = Watchdog::start(time.as_secs() + 20);
     let mut random = Seed::printed();

@@ -24,7 +24,7 @@ fn assert_begins_beside(prepare: impl FnOnce() + Send) {
 }
 
 #[test(for_both_queueings)]
-fn a_fork_is_begun_by_a_worker_that_is_parked_has_just_parked_or_becomes_idle(builder: Builder) {
+fn a_parked_parking_or_idle_worker_begins_a_fork(builder: Builder) {
     let pool = builder.threads(2).prestart(2).build().unwrap();
     for round in 0..300 {
         let gate = Gate::closed();
@@ -39,7 +39,7 @@ fn a_fork_is_begun_by_a_worker_that_is_parked_has_just_parked_or_becomes_idle(bu
 
 /// P5 of docs/contract.md: the sibling makes no call that the pool, or the system, could notice.
 #[test(for_both_queueings)]
-fn a_fork_is_begun_beside_a_sibling_that_computes(builder: Builder) {
+fn a_fork_begins_beside_a_computing_sibling(builder: Builder) {
     let pool = builder.threads(2).prestart(2).build().unwrap();
     let computes = |begun: &AtomicBool| {
         while !begun.load(Ordering::Relaxed) {
@@ -73,7 +73,7 @@ fn nested(forks: u32, call: &(dyn Fn() + Sync)) {
 
 /// A pool does not grow beyond its core size for forks.
 #[test(for_both_queueings)]
-fn a_fork_has_the_thread_that_replaces_a_blocked_one(builder: Builder) {
+fn a_blocked_threads_replacement_has_the_fork(builder: Builder) {
     let pool = builder.threads(0..=4).keep_alive(Duration::from_micros(1)).build().unwrap();
     for _ in 0..50 {
         pool.install(|| join_stolen(|| (), || ())).unwrap();

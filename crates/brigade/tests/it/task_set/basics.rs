@@ -22,7 +22,7 @@ fn spawn_gated(set: &mut TaskSet<u32>, value: u32) -> Gate {
 }
 
 #[test]
-fn try_join_next_returns_an_outcome_that_is_there_and_does_not_wait() {
+fn try_join_next_returns_a_ready_outcome_only() {
     let pool = Pool::new(1);
     let mut set = TaskSet::new(pool.handle());
     assert!(set.wait_all() && set.try_join_next().is_none(), "empty");
@@ -36,7 +36,7 @@ fn try_join_next_returns_an_outcome_that_is_there_and_does_not_wait() {
 }
 
 #[test]
-fn a_wait_with_a_timeout_takes_no_less_and_ends_with_the_job() {
+fn a_timeout_lasts_and_ends_with_the_job() {
     let pool = Pool::new(1);
     let mut set = TaskSet::new(pool.handle());
     assert!(set.join_next_timeout(Duration::MAX).is_none(), "empty");
@@ -51,7 +51,7 @@ fn a_wait_with_a_timeout_takes_no_less_and_ends_with_the_job() {
 }
 
 #[test]
-fn an_iterator_that_is_dropped_leaves_the_rest() {
+fn a_dropped_iterator_leaves_the_rest() {
     let pool = Pool::new(2);
     let mut set = TaskSet::new(pool.handle());
     (0..10).for_each(|_| _ = set.submit(|| ()));
@@ -61,7 +61,7 @@ fn an_iterator_that_is_dropped_leaves_the_rest() {
 }
 
 #[test]
-fn a_task_that_awaits_is_woken_by_each_end() {
+fn each_end_wakes_an_awaiting_task() {
     let pool = Pool::new(2);
     let here = thread::current();
     let waker = on_wake(move || here.unpark());
@@ -87,7 +87,7 @@ fn a_task_that_awaits_is_woken_by_each_end() {
 }
 
 #[test]
-fn a_waker_that_panics_loses_no_outcome() {
+fn a_panicking_waker_loses_no_outcome() {
     let pool = Pool::new(1);
     let mut set = TaskSet::new(pool.handle()).limit(1);
     let gate = spawn_gated(&mut set, 1);
@@ -105,7 +105,7 @@ fn a_waker_that_panics_loses_no_outcome() {
 }
 
 #[test]
-fn a_set_may_be_owned_by_another_thread_and_another_pool() {
+fn a_set_may_change_thread_and_pool() {
     let (pool, other) = (Pool::new(1), Pool::new(1));
     let mut set = TaskSet::new(pool.handle());
     set.submit(|| thread::current().id());
@@ -118,7 +118,7 @@ fn a_set_may_be_owned_by_another_thread_and_another_pool() {
 }
 
 #[test]
-fn outcomes_of_detached_jobs_are_dropped_as_they_end() {
+fn detached_outcomes_drop_as_jobs_end() {
     let pool = Pool::new(1);
     let witness = Arc::new(());
     let gate = Gate::closed();

@@ -10,7 +10,7 @@ use brigade::{NewThread, Pool, Shutdown, TaskSet, cancelled};
 use brigade_testkit::{Bomb, Drops, Gate, OnDrop, eventually, test};
 
 #[test(by_id in [false, true])]
-fn running_jobs_see_it_and_their_outcomes_are_their_own(by_id: bool) {
+fn running_jobs_see_a_cancel_and_keep_outcomes(by_id: bool) {
     let (pool, (begun, begins)) = (Pool::new(2), mpsc::channel());
     let mut set = TaskSet::new(pool.handle());
     let ids = [false, true].map(|panics| {
@@ -45,7 +45,7 @@ fn running_jobs_see_it_and_their_outcomes_are_their_own(by_id: bool) {
 }
 
 #[test(discard in [false, true])]
-fn captures_that_panic_in_their_drop_stop_nothing(discard: bool) {
+fn panicking_captures_stop_nothing(discard: bool) {
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let drops = Drops::default();
@@ -88,7 +88,7 @@ fn the_drop_of_a_capture_may_call_the_set() {
 
 /// The pool starts a thread for the second job, and the set is cancelled by the time that thread is there.
 #[test]
-fn a_job_cancelled_on_its_way_to_the_pool_never_starts_and_is_counted_once() {
+fn a_job_cancelled_on_its_way_never_starts() {
     let (gate, (asked, asks)) = (Gate::closed(), mpsc::channel());
     let (inner, started) = (gate.clone(), AtomicUsize::new(0));
     let spawner = move |thread: NewThread| {

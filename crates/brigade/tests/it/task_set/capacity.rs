@@ -12,7 +12,7 @@ use brigade::{Builder, Cause, JoinError, Pool, Reason, TaskSet, WhenFull};
 use brigade_testkit::{BlockedThread, Gate, eventually, test};
 
 #[test(policy in POLICIES)]
-fn jobs_of_a_set_are_queued_beyond_the_capacity_and_all_run(policy: WhenFull) {
+fn a_sets_jobs_queue_beyond_the_capacity(policy: WhenFull) {
     for_each_kind(|kind, builder| {
         let (pool, gate) = busy(builder, 3, policy);
         let (mut set, hold) = (TaskSet::new(&pool), Hold::default());
@@ -37,7 +37,7 @@ fn jobs_of_a_set_are_queued_beyond_the_capacity_and_all_run(policy: WhenFull) {
 }
 
 #[test(for_both_queueings)]
-fn jobs_of_a_set_take_the_room_that_there_is(builder: Builder) {
+fn a_sets_jobs_take_the_free_room(builder: Builder) {
     let (pool, gate) = busy(builder, 2, WhenFull::Reject);
     let mut set = TaskSet::new(pool.handle());
     set.submit(|| "of the set");
@@ -50,7 +50,7 @@ fn jobs_of_a_set_take_the_room_that_there_is(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn a_job_of_a_set_that_is_cancelled_makes_room_if_it_took_any(builder: Builder) {
+fn a_cancelled_set_job_returns_its_room(builder: Builder) {
     let (pool, gate) = busy(builder, 2, WhenFull::Reject);
     let (mut first, mut second) = (TaskSet::new(pool.handle()), TaskSet::new(pool.handle()));
     (0..3).for_each(|_| _ = first.submit(|| "first"));
@@ -66,7 +66,7 @@ fn a_job_of_a_set_that_is_cancelled_makes_room_if_it_took_any(builder: Builder) 
 }
 
 #[test(for_both_queueings)]
-fn a_dropped_set_with_jobs_beyond_the_capacity_blocks_no_submitter(builder: Builder) {
+fn a_dropped_set_beyond_the_capacity_blocks_no_submitter(builder: Builder) {
     let (pool, gate) = full(builder, 1, WhenFull::Block);
     let mut set = TaskSet::new(pool.handle());
     set.submit(|| ());
@@ -109,7 +109,7 @@ fn an_eviction_goes_on_until_there_is_room() {
 }
 
 #[test(policy in [WhenFull::Reject, WhenFull::DropOldest])]
-fn a_set_that_waits_for_its_limit_takes_no_room_from_others(policy: WhenFull) {
+fn a_set_waiting_for_its_limit_takes_no_room(policy: WhenFull) {
     let pool = Pool::builder().threads(1).capacity(2).when_full(policy).build().unwrap();
     let gate = Gate::closed();
     let mut set = TaskSet::new(pool.handle()).limit(1);
@@ -143,7 +143,7 @@ fn a_set_that_waits_for_its_limit_takes_no_room_from_others(policy: WhenFull) {
 ///
 /// Caught: a wait that takes a job that has just been submitted for one that has ended.
 #[test]
-fn a_worker_gets_all_outcomes_of_a_set_whose_jobs_are_submitted_and_run_by_others() {
+fn a_worker_gets_its_sets_outcomes_from_others() {
     let builder = Pool::builder().threads(4).capacity(3).when_full(WhenFull::Block);
     let pool = builder.build().unwrap();
     for _ in 0..300 {
@@ -163,7 +163,7 @@ fn a_worker_gets_all_outcomes_of_a_set_whose_jobs_are_submitted_and_run_by_other
 }
 
 #[test]
-fn a_pool_that_drains_runs_a_job_of_a_set_that_has_no_room() {
+fn a_draining_pool_runs_a_sets_job_without_room() {
     let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
     let queued = pool.submit(|| ());
     let mut set = TaskSet::new(pool.handle());

@@ -11,7 +11,7 @@ use brigade::{Handle, Pool, TaskSet};
 use brigade_testkit::{Gate, WakeCounter, eventually, test};
 
 #[test]
-fn a_limit_counts_the_jobs_that_are_added_after_it() {
+fn a_new_limit_counts_later_jobs() {
     let pool = Pool::new(5);
     let (mut set, gate) = (TaskSet::new(&pool), Gate::closed());
     let add = |set: &mut TaskSet<usize>, numbers: Range<usize>| {
@@ -51,7 +51,7 @@ fn polled(pool: &Pool) -> (TaskSet<()>, Gate, Arc<WakeCounter>) {
 }
 
 #[test]
-fn a_task_that_polled_before_the_limit_is_woken_after_it() {
+fn a_later_limit_still_wakes_a_polled_task() {
     let pool = Pool::new(1);
     let (set, gate, wakes) = polled(&pool);
     let mut set = set.limit(1);
@@ -65,7 +65,7 @@ fn a_task_that_polled_before_the_limit_is_woken_after_it() {
 
 /// An early look takes nothing from the task that polled.
 #[test]
-fn a_task_that_polled_is_woken_although_the_set_was_asked_since() {
+fn a_later_query_still_wakes_a_polled_task() {
     let pool = Pool::new(1);
     let (mut set, gate, wakes) = polled(&pool);
     assert!(set.try_join_next().is_none());
@@ -75,7 +75,7 @@ fn a_task_that_polled_is_woken_although_the_set_was_asked_since() {
 }
 
 #[test]
-fn a_job_that_ended_elsewhere_while_the_owner_ran_another_comes_first() {
+fn a_job_ended_elsewhere_comes_first() {
     let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
     for all in [false, true] {
         let order = pool.submit(move || {
@@ -110,7 +110,7 @@ fn a_job_that_ended_elsewhere_while_the_owner_ran_another_comes_first() {
 }
 
 #[test]
-fn a_set_with_one_long_job_and_many_short_ones_returns_each_once() {
+fn one_long_and_many_short_jobs_return_once_each() {
     let pool = Pool::new(2);
     let (mut set, gate) = (TaskSet::new(&pool), Gate::closed());
     let inner = gate.clone();
@@ -131,7 +131,7 @@ fn a_set_with_one_long_job_and_many_short_ones_returns_each_once() {
 
 /// The job is not announced, as its owner runs it, but another task may wait for its end.
 #[test]
-fn a_task_that_polled_is_woken_when_the_owner_runs_the_jobs_itself() {
+fn the_owners_own_run_wakes_a_polled_task() {
     let pool = Pool::new(1);
     let on = Handle::from(&pool);
     let woken = pool.submit(move || {

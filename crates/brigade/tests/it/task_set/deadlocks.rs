@@ -52,7 +52,7 @@ const WAITS: [(&str, Wait); 3] = [
 
 /// The awaited job joins a future that no thread is left to poll, once the other job waits.
 #[test((what, wait) in WAITS, spare in [0, 1])]
-fn a_join_beside_a_job_that_waits_ends(wait: Wait, spare: usize) {
+fn a_join_beside_a_waiting_job_ends(wait: Wait, spare: usize) {
     for _ in 0..20 {
         let pool = Pool::builder().threads(1).spare_threads(spare).build().unwrap();
         let here = pool.handle();
@@ -72,7 +72,7 @@ fn a_join_beside_a_job_that_waits_ends(wait: Wait, spare: usize) {
 
 /// What has ended, and is not taken, does not make the check give up on the set.
 #[test]
-fn a_job_of_a_large_set_that_joins_the_job_that_waits_for_the_set_gets_an_error() {
+fn a_large_sets_job_joining_its_waiter_gets_an_error() {
     let pool = Pool::new(2);
     let here = pool.handle();
     let (own, take_own) = mpsc::channel::<JoinHandle<()>>();

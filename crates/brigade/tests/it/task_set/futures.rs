@@ -12,7 +12,7 @@ use brigade_testkit::{Gate, test};
 const SOON: Duration = Duration::from_millis(1);
 
 #[test]
-fn futures_and_closures_are_in_one_set() {
+fn futures_and_closures_share_a_set() {
     let pool = Pool::new(2);
     let mut set = TaskSet::new(&pool).limit(3);
     for number in 0..100 {
@@ -40,7 +40,7 @@ fn futures_and_closures_are_in_one_set() {
 }
 
 #[test]
-fn work_that_is_not_accepted_comes_back_to_a_set_at_its_limit_too() {
+fn a_set_at_its_limit_gets_rejected_work_back() {
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let mut sets = [TaskSet::new(&pool), TaskSet::new(&pool).limit(1)];

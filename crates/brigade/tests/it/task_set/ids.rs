@@ -8,7 +8,7 @@ use brigade::{Handle, Pool, Shutdown, TaskSet};
 use brigade_testkit::{Gate, test};
 
 #[test(limit in [1, 2, 100])]
-fn each_outcome_comes_with_the_id_of_its_job(limit: usize) {
+fn each_outcome_has_its_jobs_id(limit: usize) {
     let pool = Pool::new(2);
     let mut set = TaskSet::new(&pool).limit(limit);
     let mut asked: BTreeMap<_, _> = (0..50).map(|n| (set.submit(move || n), n)).collect();
@@ -21,7 +21,7 @@ fn each_outcome_comes_with_the_id_of_its_job(limit: usize) {
 }
 
 #[test(limit in [1, 3, 100])]
-fn an_id_cancels_its_job_alone_wherever_that_is(limit: usize) {
+fn an_id_cancels_its_job_alone_anywhere(limit: usize) {
     let (pool, gate, witness) = (Pool::new(1), Gate::closed(), Arc::new(()));
     occupy(&pool, &gate);
     let mut set = TaskSet::new(&pool).limit(limit);

@@ -68,7 +68,7 @@ pub(super) fn for_each_kind(claim: impl Fn(Kind, Builder)) {
 }
 
 #[test]
-fn outcomes_come_in_the_order_in_which_jobs_end_taken_at_once_or_later() {
+fn outcomes_come_in_order_of_completion() {
     for_each_kind(|kind, builder| {
         let pool = builder.threads(3).build().unwrap();
         for at_once in [true, false] {
@@ -98,7 +98,7 @@ fn outcomes_come_in_the_order_in_which_jobs_end_taken_at_once_or_later() {
 
 /// Each job waits until as many as the limit are there.
 #[test]
-fn as_many_jobs_are_under_way_as_the_limit_allows_and_no_more_and_they_begin_in_order() {
+fn the_limit_bounds_running_jobs_and_keeps_order() {
     for limit in [1, 3] {
         for_each_kind(|kind, builder| {
             let (pool, hold) = (builder.threads(4).build().unwrap(), Hold::default());
@@ -137,7 +137,7 @@ fn begin(kind: Kind, pool: &Pool, hold: &Hold, gate: &Gate, mut add: impl FnMut(
 }
 
 #[test]
-fn a_cancelled_set_cancels_jobs_that_wait_or_are_queued_or_in_line_and_no_later_ones() {
+fn a_set_cancels_present_jobs_and_no_later_ones() {
     for (capacity, limit) in [(None, 2), (None, 4), (None, 1000), (Some(1), 4), (Some(1), 1000)] {
         for_each_kind(|kind, builder| {
             let pool = with_capacity(builder.threads(1), capacity).build().unwrap();
@@ -178,7 +178,7 @@ fn a_cancelled_set_cancels_jobs_that_wait_or_are_queued_or_in_line_and_no_later_
 }
 
 #[test]
-fn a_dropped_set_cancels_its_jobs_asks_running_ones_to_stop_and_drops_outcomes() {
+fn a_dropped_set_cancels_and_drops_everything() {
     for room in [1, 2, 1000] {
         for_each_kind(|kind, builder| {
             let (pool, hold) = (builder.threads(1).build().unwrap(), Hold::default());
@@ -226,7 +226,7 @@ fn a_dropped_set_cancels_its_jobs_asks_running_ones_to_stop_and_drops_outcomes()
 }
 
 #[test]
-fn detached_jobs_go_on_also_in_a_full_pool_and_the_limit_does_not_count_them() {
+fn detached_jobs_go_on_outside_the_limit() {
     for capacity in [None, Some(2)] {
         for_each_kind(|kind, builder| {
             let builder = with_capacity(builder.threads(2), capacity).when_full(WhenFull::Reject);
@@ -253,7 +253,7 @@ fn detached_jobs_go_on_also_in_a_full_pool_and_the_limit_does_not_count_them() {
 
 /// No other thread can run them or make room.
 #[test]
-fn on_the_only_worker_the_owner_of_a_set_runs_its_jobs_and_no_other_closure() {
+fn an_owner_on_the_only_worker_runs_only_its_set() {
     for (capacity, limit) in [(None, 1), (None, 2), (None, 1000), (Some(1), 3), (Some(1), 1000)] {
         for_each_kind(|kind, builder| {
             let builder = with_capacity(builder.threads(1).spare_threads(0), capacity);

@@ -33,7 +33,7 @@ fn no_more_jobs_are_queued_than_the_limit(builder: Builder, capacity: Option<usi
 
 /// As many as would overflow a stack, if the end of each were inside that of another.
 #[test]
-fn a_hundred_thousand_jobs_beyond_the_limit_end_with_their_pool() {
+fn jobs_far_beyond_the_limit_end_with_their_pool() {
     let pool = Pool::new(1);
     let gate = Gate::closed();
     occupy(&pool, &gate);
@@ -45,7 +45,7 @@ fn a_hundred_thousand_jobs_beyond_the_limit_end_with_their_pool() {
 }
 
 #[test]
-fn a_job_that_found_no_thread_leaves_its_place_to_another() {
+fn a_job_refused_a_thread_frees_its_place() {
     let fails = Arc::new(AtomicBool::new(true));
     let failing = fails.clone();
     let spawner = move |thread: NewThread| match failing.load(Ordering::SeqCst) {
@@ -64,7 +64,7 @@ fn a_job_that_found_no_thread_leaves_its_place_to_another() {
 }
 
 #[test((kind, pool) in queue_kinds(1))]
-fn a_pool_that_drains_runs_jobs_that_a_foreign_thread_submits_by_a_larger_limit(pool: Pool) {
+fn a_draining_pool_runs_jobs_of_a_raised_limit(pool: Pool) {
     let gate = Gate::closed();
     occupy(&pool, &gate);
     let mut set = TaskSet::new(pool.handle()).limit(1);

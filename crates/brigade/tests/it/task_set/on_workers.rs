@@ -13,7 +13,7 @@ fn lone() -> Pool {
 }
 
 #[test]
-fn sets_that_depend_on_each_other_finish_on_one_thread_and_on_more() {
+fn dependent_sets_finish_on_few_threads() {
     /// The leaves of a tree with three branches at each fork.
     fn leaves(depth: u32, limit: usize) -> u32 {
         if depth == 0 {
@@ -36,7 +36,7 @@ fn sets_that_depend_on_each_other_finish_on_one_thread_and_on_more() {
 
 /// The second job comes to lie behind one that waits for the set, on the other worker: the owner has to run it.
 #[test]
-fn a_parked_worker_runs_a_job_of_its_set_that_is_submitted_meanwhile() {
+fn a_parked_worker_runs_its_sets_new_job() {
     let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
     let (gate, (begun, begins)) = (Gate::closed(), mpsc::channel());
     let (inner, worker) = (gate.clone(), BlockedThread::default());

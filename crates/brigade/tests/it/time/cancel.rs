@@ -11,7 +11,7 @@ use brigade::{Builder, Missed, Pool, Queueing, Timer};
 use brigade_testkit::{Drops, Gate, OnDrop, eventually, spin_for, test};
 
 #[test(for_both_queueings)]
-fn a_cancelled_closure_never_runs_and_its_captures_are_dropped_at_once(builder: Builder) {
+fn a_cancelled_closure_drops_its_captures_at_once(builder: Builder) {
     let (pool, drops) = (builder.threads(2).build().unwrap(), Drops::default());
     let (token, also) = (drops.token(), drops.token());
     let once = pool
@@ -34,7 +34,7 @@ fn a_cancelled_closure_never_runs_and_its_captures_are_dropped_at_once(builder: 
 
 /// Due, and behind one that blocks the only worker.
 #[test]
-fn entries_of_closures_that_are_cancelled_in_the_queue_do_not_accumulate() {
+fn cancelled_queued_closures_do_not_accumulate() {
     const CLOSURES: u64 = 1000;
     let pool = Pool::builder().threads(1).queueing(Queueing::Shared).build().unwrap();
     let (first, gate) = (Gate::closed(), Gate::closed());
@@ -54,7 +54,7 @@ fn entries_of_closures_that_are_cancelled_in_the_queue_do_not_accumulate() {
 }
 
 #[test]
-fn a_closure_that_is_dropped_without_being_cancelled_runs_in_its_time() {
+fn a_dropped_timer_cancels_nothing() {
     let (pool, (ran, runs)) = (Pool::new(1), mpsc::channel());
     drop(pool.job().after(SOON).execute(tick_once(&ran)).unwrap());
     std::mem::forget(pool.job().after(SOON).execute(tick_once(&ran)).unwrap());
@@ -85,7 +85,7 @@ fn a_tick_may_cancel_its_own_schedule() {
 }
 
 #[test]
-fn the_drop_of_captures_may_cancel_and_schedule() {
+fn a_captures_drop_may_cancel_and_schedule() {
     let (pool, dropped) = (Pool::new(2), Arc::<Mutex<u32>>::default());
     // Calls everything there is, and drops a schedule of its own.
     let meddler = || {
@@ -120,7 +120,7 @@ fn the_drop_of_captures_may_cancel_and_schedule() {
 
 /// Fifty at once, each cancelled at some moment of its life by another thread.
 #[test]
-fn a_cancel_beside_a_tick_has_one_of_two_outcomes() {
+fn a_cancel_beside_a_tick_has_two_outcomes() {
     let (pool, drops) = (Pool::new(2), Drops::default());
     let mut seed = brigade_testkit::Seed::printed();
     for round in 0..500 {

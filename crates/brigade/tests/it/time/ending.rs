@@ -24,7 +24,7 @@ const EVENTS: [(&str, bool, Shutdown, Event); 3] = [
 
 /// It was accepted when it became due, and may still be cancelled.
 #[test]
-fn a_closure_that_is_due_and_queued_runs_unless_it_is_cancelled_or_discarded() {
+fn a_due_queued_closure_runs_unless_cancelled() {
     for (event, runs, how, happens) in EVENTS {
         for_both_queueings(|builder| {
             let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
@@ -67,10 +67,7 @@ const ENDS: [(&str, Event); 4] = [
 ];
 
 #[test((end, ends) in ENDS, missed in [Missed::Skip, Missed::Delay, Missed::Burst])]
-fn a_tick_that_runs_as_its_schedule_ends_is_the_last_and_captures_are_dropped_after_it(
-    ends: Event,
-    missed: Missed,
-) {
+fn a_schedules_end_during_a_tick_drops_captures_after_it(ends: Event, missed: Missed) {
     let (pool, gate, drops) = (Pool::new(2), Gate::closed(), Drops::default());
     let ((begun, begins), token, held) = (mpsc::channel(), drops.token(), gate.clone());
     let tick = move || {
@@ -111,7 +108,7 @@ fn a_tick_may_drop_its_own_pool() {
 
 /// Its waker is called by the worker that slept until then, which may be told just now that the pool has ended.
 #[test(120)]
-fn a_job_accepted_when_a_timer_fires_while_the_pool_ends_is_run() {
+fn a_job_accepted_by_a_late_timer_runs() {
     const DELAY: Duration = Duration::from_micros(150);
     let mut seed = Seed::printed();
     for _ in 0..500 {

@@ -35,7 +35,7 @@ fn no_sleep_of_a_thread_outside_comes_early() {
 }
 
 #[test(alone, threads in [1, 2])]
-fn closures_and_sleeps_of_an_idle_pool_are_less_than_a_millisecond_late(threads: usize) {
+fn closures_and_sleeps_are_under_a_millisecond_late(threads: usize) {
     let limit = Duration::from_millis(1);
     let pool = Pool::new(threads);
     let soon = || (waited(), Instant::now() + Duration::from_millis(2));
@@ -57,7 +57,7 @@ fn closures_and_sleeps_of_an_idle_pool_are_less_than_a_millisecond_late(threads:
 }
 
 #[test(threads in [1, 2, 4])]
-fn a_timer_that_is_due_before_the_one_a_worker_is_parked_for_is_not_missed(threads: usize) {
+fn a_timer_before_the_parked_one_is_not_missed(threads: usize) {
     let pool = Pool::new(threads);
     let _far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
     drop(pool.spawn(sleep(FAR)));
@@ -73,7 +73,7 @@ fn a_timer_that_is_due_before_the_one_a_worker_is_parked_for_is_not_missed(threa
 }
 
 #[test(120)]
-fn timers_of_any_order_and_any_configuration_all_fire() {
+fn timers_fire_in_any_order_and_configuration() {
     let seed = Seed::printed();
     for_every_row(|pool| {
         let mut seed = seed.fork(*pool.size().end() as u64);
@@ -99,7 +99,7 @@ fn timers_of_any_order_and_any_configuration_all_fire() {
 
 /// The idle worker polls the timers, and still runs jobs.
 #[test(threads in [2, 4])]
-fn timers_fire_while_all_workers_but_one_are_busy(threads: usize) {
+fn timers_fire_with_one_free_worker(threads: usize) {
     let (pool, gate) = (Pool::new(threads), Gate::closed());
     (1..threads).for_each(|_| drop(held(&pool, &gate)));
     for _ in 0..50 {
@@ -114,7 +114,7 @@ fn timers_fire_while_all_workers_but_one_are_busy(threads: usize) {
 
 /// The thread that set it continues for a long time: another must fire it.
 #[test(threads in [2, 4])]
-fn a_timer_that_a_job_sets_fires_although_the_job_goes_on(threads: usize) {
+fn a_jobs_timer_fires_while_it_runs(threads: usize) {
     let pool = Pool::new(threads);
     for _ in 0..50 {
         let here = pool.handle();
@@ -128,7 +128,7 @@ fn a_timer_that_a_job_sets_fires_although_the_job_goes_on(threads: usize) {
 
 /// Jobs that never end must not delay timers.
 #[test]
-fn timers_fire_on_a_worker_that_always_has_work() {
+fn timers_fire_on_an_always_busy_worker() {
     fn again(until: Instant) {
         if Instant::now() < until {
             brigade::execute(move || again(until));
@@ -142,7 +142,7 @@ fn timers_fire_on_a_worker_that_always_has_work() {
 }
 
 #[test(120)]
-fn a_hundred_thousand_sleeps_at_once_all_end() {
+fn all_of_100_000_sleeps_end() {
     const SLEEPS: u64 = 100_000;
     let (pool, mut seed) = (Pool::new(2), Seed::printed());
     let begun = Instant::now();

@@ -49,7 +49,7 @@ pub(crate) fn tick_once(ran: &Sender<()>) -> impl FnOnce() + Send + use<> {
 }
 
 #[test(missed in ALL)]
-fn a_panicking_tick_is_reported_and_the_schedule_goes_on(missed: Missed) {
+fn a_panicking_tick_is_reported_but_not_the_last(missed: Missed) {
     let (tell, told) = mpsc::channel();
     let call = move |payload: Box<dyn std::any::Any + Send>| {
         tell.send(text(&*payload).unwrap_or("no text").to_owned()).unwrap();
@@ -78,7 +78,7 @@ fn a_panicking_tick_is_reported_and_the_schedule_goes_on(missed: Missed) {
 }
 
 #[test]
-fn a_closure_that_panics_the_only_time_is_over_and_its_text_is_kept() {
+fn a_single_closures_panic_ends_it_and_keeps_the_text() {
     let (pool, drops) = (Pool::new(1), Drops::default());
     let (token, gate) = (drops.token(), Gate::closed());
     let held = gate.clone();
@@ -110,7 +110,7 @@ fn ticks_never_overlap(missed: Missed) {
 }
 
 #[test(policy in crate::support::full::POLICIES, for_both_queueings)]
-fn a_closure_that_is_due_is_accepted_by_a_full_pool(builder: Builder, policy: WhenFull) {
+fn a_full_pool_accepts_a_due_closure(builder: Builder, policy: WhenFull) {
     let (pool, gate) = full(builder, 2, policy);
     let (ran, runs) = mpsc::channel();
     let timers: Vec<_> =
@@ -124,7 +124,7 @@ fn a_closure_that_is_due_is_accepted_by_a_full_pool(builder: Builder, policy: Wh
 }
 
 #[test]
-fn a_tick_that_is_dropped_for_room_is_skipped_and_the_schedule_goes_on() {
+fn a_tick_dropped_for_room_is_skipped() {
     let builder = Pool::builder().threads(2).queueing(Queueing::Shared).capacity(1);
     let pool = builder.when_full(WhenFull::DropOldest).build().unwrap();
     let (gate, first, drops) = (Gate::closed(), Gate::closed(), Drops::default());
@@ -150,7 +150,7 @@ fn a_tick_that_is_dropped_for_room_is_skipped_and_the_schedule_goes_on() {
 }
 
 #[test]
-fn a_wait_for_an_idle_pool_does_not_wait_for_timers() {
+fn wait_idle_does_not_wait_for_timers() {
     let (pool, (ran, _runs)) = (Pool::new(2), mpsc::channel());
     let far = pool.job().after(FAR).execute(tick_once(&ran)).unwrap();
     pool.submit(|| ()).join().unwrap();
@@ -164,7 +164,7 @@ fn a_wait_for_an_idle_pool_does_not_wait_for_timers() {
 }
 
 #[test(far in [Duration::MAX, Duration::from_secs(u64::MAX / 3), Duration::from_secs(1 << 32)])]
-fn delays_and_periods_as_long_as_they_can_be_never_come(far: Duration) {
+fn the_longest_delays_and_periods_never_come(far: Duration) {
     let pool = Pool::new(1);
     let once = pool.job().after(far).execute(|| unreachable!()).unwrap();
     let every = pool.job().every(far).missed(Missed::Burst).execute(|| unreachable!()).unwrap();
@@ -174,7 +174,7 @@ fn delays_and_periods_as_long_as_they_can_be_never_come(far: Duration) {
 }
 
 #[test]
-fn a_closure_that_is_already_due_runs_on_a_worker_at_once() {
+fn a_due_closure_runs_on_a_worker_at_once() {
     let pool = Pool::builder().threads(1).name(|_| "timely".into()).build().unwrap();
     let (ran, runs): (_, Receiver<Option<String>>) = mpsc::channel();
     let name = || thread::current().name().map(str::to_owned);
@@ -187,7 +187,7 @@ fn a_closure_that_is_already_due_runs_on_a_worker_at_once() {
 }
 
 #[test]
-fn a_job_schedules_on_its_own_pool_and_others_on_the_default_pool() {
+fn a_job_schedules_on_its_own_pool() {
     let pool = Pool::new(1);
     let inner = pool.submit(|| {
         let (ran, runs) = mpsc::channel();
@@ -212,7 +212,7 @@ fn a_job_schedules_on_its_own_pool_and_others_on_the_default_pool() {
 }
 
 #[test]
-fn many_schedules_of_one_pool_all_go_on() {
+fn many_schedules_of_a_pool_all_go_on() {
     let (pool, gate) = (Pool::new(2), Gate::closed());
     occupy(&pool, &gate);
     let timers: Vec<_> = (0..200)

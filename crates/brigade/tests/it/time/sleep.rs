@@ -29,7 +29,7 @@ fn polled_on(pool: &Pool, duration: Duration, bell: &Arc<WakeCounter>) -> Sleep 
 }
 
 #[test]
-fn a_sleep_that_is_due_is_ready_at_the_first_poll() {
+fn a_due_sleep_is_ready_at_the_first_poll() {
     let bell = Arc::default();
     assert!(poll(&mut sleep(Duration::ZERO), &bell).is_ready());
     assert!(poll(&mut sleep_until(Instant::now()), &bell).is_ready());
@@ -39,7 +39,7 @@ fn a_sleep_that_is_due_is_ready_at_the_first_poll() {
 }
 
 #[test]
-fn the_longest_sleeps_are_never_due_and_never_panic() {
+fn the_longest_sleeps_never_end_or_panic() {
     let (pool, bell) = (Pool::new(1), Arc::default());
     let far = [Duration::MAX, Duration::from_secs(u64::MAX / 4), Duration::from_secs(2_142_720)];
     let sleeps = far.map(|far| polled_on(&pool, far, &bell));
@@ -75,7 +75,7 @@ fn only_the_last_waker_is_woken() {
 }
 
 #[test]
-fn a_sleep_belongs_to_the_pool_that_polls_it_first() {
+fn a_sleep_belongs_to_its_first_polling_pool() {
     let (pool, gate, bell) = (Pool::new(1), Gate::closed(), Arc::default());
     let mut sleep = polled_on(&pool, Duration::from_millis(50), &bell);
     crate::support::busy::occupy(&pool, &gate);
@@ -89,7 +89,7 @@ fn a_sleep_belongs_to_the_pool_that_polls_it_first() {
 }
 
 #[test]
-fn a_sleep_moves_to_the_default_pool_when_its_own_ends() {
+fn a_sleep_outlives_its_pool_on_the_default_one() {
     let (pool, bell) = (Pool::new(1), Arc::default());
     let begun = Instant::now();
     let mut sleep = polled_on(&pool, Duration::from_millis(20), &bell);
@@ -104,10 +104,7 @@ fn a_sleep_moves_to_the_default_pool_when_its_own_ends() {
 
 /// A pool that is drained waits for its jobs, and they for timers.
 #[test(threads in [1, 2], how in [Shutdown::Drain, Shutdown::Discard])]
-fn a_job_that_waits_for_a_time_ends_although_its_pool_is_closed_meanwhile(
-    threads: usize,
-    how: Shutdown,
-) {
+fn a_sleeping_job_ends_although_its_pool_closes(threads: usize, how: Shutdown) {
     let (pool, (begun, begins)) = (Pool::new(threads), mpsc::channel());
     let job = pool.submit(move || {
         block_on(async {
@@ -129,7 +126,7 @@ fn a_job_that_waits_for_a_time_ends_although_its_pool_is_closed_meanwhile(
 }
 
 #[test]
-fn a_waker_that_panics_costs_no_thread_and_no_other_timer() {
+fn a_panicking_waker_costs_no_thread_or_timer() {
     let pool = Pool::new(1);
     let before = crate::support::roll_call::thread_ids(&pool);
     for _ in 0..20 {
@@ -146,7 +143,7 @@ fn a_waker_that_panics_costs_no_thread_and_no_other_timer() {
 }
 
 #[test]
-fn a_timeout_is_over_at_its_time_and_not_before() {
+fn a_timeout_ends_at_its_time_and_not_before() {
     let pool = Pool::new(1);
     for millis in [0, 1, 5] {
         let limit = Duration::from_millis(millis);
@@ -170,7 +167,7 @@ fn a_timeout_is_over_at_its_time_and_not_before() {
 
 /// One of the two goes on in a `select` while the other is dropped again and again.
 #[test]
-fn a_tick_that_is_not_waited_for_is_not_lost() {
+fn an_unawaited_tick_is_not_lost() {
     let period = Duration::from_millis(2);
     block_on(async {
         let begun = Instant::now();
@@ -198,7 +195,7 @@ fn a_sleep_may_be_forgotten() {
 /// Its thread-locals are dropped after the worker has ended.
 #[cfg_attr(windows, ignore = "waits in a destructor of a thread-local")]
 #[test]
-fn a_destructor_of_a_thread_local_of_a_worker_may_sleep() {
+fn a_workers_thread_local_may_sleep_in_its_drop() {
     let (pool, (slept, sleeps)) = (Pool::new(1), mpsc::channel());
     let last = move || {
         block_on(sleep(Duration::from_millis(1)));

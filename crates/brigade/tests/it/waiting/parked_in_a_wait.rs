@@ -19,7 +19,7 @@ fn parked(gate: &Gate) -> (Pool, Pool) {
 }
 
 #[test]
-fn a_worker_parked_in_a_wait_runs_jobs_submitted_meanwhile() {
+fn a_worker_parked_in_a_wait_runs_new_jobs() {
     let gate = Gate::closed();
     let (pool, _other) = parked(&gate);
     for n in 0..100 {
@@ -33,7 +33,7 @@ fn a_worker_parked_in_a_wait_runs_jobs_submitted_meanwhile() {
 }
 
 #[test]
-fn a_pool_whose_worker_is_parked_in_a_wait_is_not_idle() {
+fn a_pool_parked_in_a_wait_is_not_idle() {
     let gate = Gate::closed();
     let (pool, _other) = parked(&gate);
     assert!(!pool.wait_idle_timeout(Duration::from_millis(20)));
@@ -42,7 +42,7 @@ fn a_pool_whose_worker_is_parked_in_a_wait_is_not_idle() {
 }
 
 #[test(how in [Shutdown::Drain, Shutdown::Finish, Shutdown::Discard])]
-fn a_pool_whose_worker_is_parked_in_a_wait_does_not_end(how: Shutdown) {
+fn a_pool_parked_in_a_wait_does_not_end(how: Shutdown) {
     let gate = Gate::closed();
     let (pool, _other) = parked(&gate);
     let report = pool.shutdown(how.timeout(Duration::from_millis(20)));

@@ -32,9 +32,7 @@ impl Stop {
 }
 
 #[test(for_both_queueings)]
-fn a_wait_ends_although_a_worker_leaves_after_the_last_job_and_its_stop_hook_takes_long(
-    builder: Builder,
-) {
+fn a_wait_ends_before_a_leaving_workers_hook(builder: Builder) {
     let (held, stopping) = (Stop::default(), Stop::default());
     let stop = stopping.clone();
     let pool = builder.threads(2).on_stop(move |_| stop.here()).build().unwrap();
@@ -80,7 +78,7 @@ fn slow_after_the_first(stop: &Stop) -> impl Fn(NewThread) -> io::Result<Thread>
 }
 
 #[test(for_both_queueings)]
-fn a_wait_does_not_wait_for_a_thread_that_is_being_started(builder: Builder) {
+fn a_wait_ignores_a_starting_thread(builder: Builder) {
     let (held, starting) = (Stop::default(), Stop::default());
     let spawner = slow_after_the_first(&starting);
     let pool = builder.threads(1..=2).spawner(spawner).build().unwrap();
@@ -98,7 +96,7 @@ fn a_wait_does_not_wait_for_a_thread_that_is_being_started(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn a_wait_waits_for_the_jobs_beyond_the_limit_of_a_set(builder: Builder) {
+fn a_wait_includes_a_sets_jobs_beyond_its_limit(builder: Builder) {
     let (pool, trees) = (builder.threads(2).build().unwrap(), Trees::default());
     for _ in 0..100 {
         let mut set = TaskSet::new(pool.handle()).limit(1);
@@ -109,7 +107,7 @@ fn a_wait_waits_for_the_jobs_beyond_the_limit_of_a_set(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn a_pool_without_a_thread_is_idle_and_stays_without_one(builder: Builder) {
+fn a_threadless_pool_is_idle_and_stays_so(builder: Builder) {
     let pool = builder.threads(0..=2).keep_alive(Duration::ZERO).build().unwrap();
     for _ in 0..10 {
         assert!(pool.wait_idle() && pool.wait_idle_timeout(Duration::ZERO));
@@ -121,7 +119,7 @@ fn a_pool_without_a_thread_is_idle_and_stays_without_one(builder: Builder) {
 }
 
 #[test(for_both_queueings)]
-fn waits_that_time_out_do_not_affect_other_waits(builder: Builder) {
+fn a_timed_out_wait_leaves_other_waits(builder: Builder) {
     let (pool, held) = (builder.threads(1).build().unwrap(), Stop::default());
     held.hold_a_thread(&pool);
     let ran = Arc::new(AtomicUsize::new(0));

@@ -80,13 +80,13 @@ fn unwind(pool: &Pool, jobs: usize, waits: Waits) -> (usize, usize) {
 
 /// With more jobs at once than the pool has threads, the spare ones included, and with one.
 #[test((what, waits) in WAITS, jobs in [1, 6])]
-fn a_job_that_is_awaited_while_another_unwinds_does_not_see_a_panic(jobs: usize, waits: Waits) {
+fn a_job_awaited_while_unwinding_sees_no_panic(jobs: usize, waits: Waits) {
     let pool = Pool::builder().threads(1).spare_threads(1).build().unwrap();
     assert_eq!(unwind(&pool, jobs, waits), (jobs * JOBS, 0));
 }
 
 #[test((what, waits) in WAITS)]
-fn the_only_thread_of_a_pool_runs_the_jobs_it_waits_for_although_it_unwinds(waits: Waits) {
+fn the_only_thread_runs_its_jobs_while_unwinding(waits: Waits) {
     let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
     assert_eq!(unwind(&pool, 2, waits), (2 * JOBS, 2 * JOBS));
 }
@@ -95,7 +95,7 @@ fn the_only_thread_of_a_pool_runs_the_jobs_it_waits_for_although_it_unwinds(wait
 ///
 /// Caught: a wait that runs anything ran them while its own job unwound.
 #[test]
-fn a_wait_that_runs_anything_runs_nothing_while_its_job_unwinds() {
+fn an_unwinding_jobs_wait_runs_nothing_else() {
     let (pool, other) =
         (Pool::builder().threads(2).waits_run_anything().build().unwrap(), Pool::new(1));
     let (gate, ran) = (Gate::closed(), Arc::new(Ran::default()));

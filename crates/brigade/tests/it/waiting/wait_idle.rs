@@ -10,7 +10,7 @@ use brigade::{Idle, Pool};
 use brigade_testkit::{Gate, OnDrop, Seed, spin_for, test};
 
 #[test(idle in [Idle::Park, Idle::Spin])]
-fn wait_idle_returns_at_once_when_nothing_was_ever_submitted(idle: Idle) {
+fn wait_idle_returns_at_once_on_a_new_pool(idle: Idle) {
     let pool = Pool::builder().threads(2).idle(idle).build().unwrap();
     assert!(pool.wait_idle());
     assert!(pool.wait_idle());
@@ -20,7 +20,7 @@ fn wait_idle_returns_at_once_when_nothing_was_ever_submitted(idle: Idle) {
 ///
 /// The job has left the queue and has not begun: neither a length nor an idle count shows it.
 #[test((kind, pool) in queue_kinds(2))]
-fn wait_idle_waits_for_a_job_that_is_taken_but_not_started(pool: Pool) {
+fn wait_idle_waits_for_a_taken_unstarted_job(pool: Pool) {
     let mut seed = Seed::printed();
     for round in 0..3000 {
         let done = Arc::new(AtomicBool::new(false));
@@ -34,7 +34,7 @@ fn wait_idle_waits_for_a_job_that_is_taken_but_not_started(pool: Pool) {
 
 /// It can't wait for itself.
 #[test]
-fn wait_idle_in_a_job_of_the_same_pool_returns_false() {
+fn wait_idle_in_a_job_of_the_pool_returns_false() {
     let pool = Arc::new(Pool::new(2));
     let inner = Arc::clone(&pool);
     assert!(!pool.submit(move || inner.wait_idle()).join().unwrap());
@@ -43,7 +43,7 @@ fn wait_idle_in_a_job_of_the_same_pool_returns_false() {
 
 /// Caught: the wait returned, as the pool had ended.
 #[test(closes_first in [false, true])]
-fn wait_idle_waits_for_captures_that_another_thread_drops_for_a_closed_pool(closes_first: bool) {
+fn wait_idle_waits_for_foreign_drops_of_captures(closes_first: bool) {
     let (pool, gate, dropping) = (Pool::new(1), Gate::closed(), Gate::closed());
     let blocker = held(&pool, &gate);
     let is_dropped = Arc::new(AtomicBool::new(false));

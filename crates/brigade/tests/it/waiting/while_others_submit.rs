@@ -106,7 +106,7 @@ fn sizes(claim: impl Fn(Pool, &str)) {
 }
 
 #[test(unwatched)]
-fn what_was_accepted_before_has_ended_when_a_wait_does_with_all_its_descendants() {
+fn a_wait_covers_earlier_jobs_and_descendants() {
     let time = soak_time(Duration::ZERO);
     let _dog = Watchdog::start(120 + time.as_secs());
     let (mut seed, begun) = (Seed::printed(), Instant::now());
@@ -139,7 +139,7 @@ fn check_waits(kind: Kind, seed: &mut Seed) {
 }
 
 #[test]
-fn waiters_that_come_at_any_time_each_find_their_own_jobs_done() {
+fn waiters_at_any_time_find_their_jobs_done() {
     sizes(|pool, size| {
         beside_bursts(&pool, Kind::Short, || {
             thread::scope(|scope| {
@@ -161,7 +161,7 @@ fn waiters_that_come_at_any_time_each_find_their_own_jobs_done() {
 
 /// Caught: waiting for what was accepted before the call and for nothing else.
 #[test(for_both_queueings)]
-fn a_wait_includes_jobs_that_others_submit_meanwhile(builder: Builder) {
+fn a_wait_includes_jobs_submitted_meanwhile(builder: Builder) {
     let pool = builder.threads(2).build().unwrap();
     let [first, second, begun] = [(); 3].map(|()| Gate::closed());
     let (held, ended) = (first.clone(), Arc::new(AtomicUsize::new(0)));
@@ -190,7 +190,7 @@ fn a_wait_includes_jobs_that_others_submit_meanwhile(builder: Builder) {
 }
 
 #[test]
-fn a_wait_with_a_timeout_ends_beside_bursts_or_is_not_early() {
+fn a_wait_with_a_timeout_ends_beside_bursts() {
     sizes(|pool, size| {
         let gate = Gate::closed();
         beside_bursts(&pool, Kind::Short, || {

@@ -51,7 +51,7 @@ fn for_a_future() {
     ("a scope in a scope", for_a_scope_in_a_scope),
     ("a future", for_a_future),
 ])]
-fn a_future_is_polled_by_its_waiter_which_has_woken_it(_name: &str, wait: fn()) {
+fn a_waiter_polls_the_future_it_has_woken(_name: &str, wait: fn()) {
     let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
     let end = Gate::closed();
     let _end = OnDrop(|| end.open());

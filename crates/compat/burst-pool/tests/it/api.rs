@@ -23,7 +23,7 @@ fn of_sent<T: Send>() {
 }
 
 #[test]
-fn every_item_of_the_documentation_is_there_with_its_type() {
+fn every_documented_item_has_its_type() {
     of_any::<Rc<Cell<u32>>>();
     of_sent::<Cell<u32>>();
     is_end::<Sender<Cell<u32>>>();
@@ -31,7 +31,7 @@ fn every_item_of_the_documentation_is_there_with_its_type() {
 }
 
 #[test]
-fn the_error_is_that_of_burst_pool() {
+fn the_error_is_the_same_as_in_burst_pool() {
     fn is_error<E: Debug + PartialEq + Send + Sync + UnwindSafe + 'static>() {}
     is_error::<RecvError>();
     // No second one, and no wildcard.
@@ -43,7 +43,7 @@ fn the_error_is_that_of_burst_pool() {
 }
 
 #[test]
-fn values_that_stay_on_their_thread_need_no_trait() {
+fn thread_bound_values_need_no_trait() {
     let mut sender = Sender::<Rc<u32>>::new();
     let mut receiver = sender.mk_receiver();
     sender.wake_all();

@@ -11,7 +11,7 @@ use crate::crew::{Crew, enqueue};
 
 /// In burst-pool the drop overwrites the state of every receiver: the value is lost, and its box leaked.
 #[test]
-fn what_was_enqueued_is_received_although_the_sender_is_dropped_at_once() {
+fn a_dropped_senders_values_are_received() {
     let value = Arc::new(());
     for is_woken in [true, false].repeat(50) {
         let mut sender = Sender::new();
@@ -28,7 +28,7 @@ fn what_was_enqueued_is_received_although_the_sender_is_dropped_at_once() {
 
 /// In burst-pool, a receiver that is awake because of A may take the token of B, or the other way round: then A's waits.
 #[test]
-fn a_value_is_received_at_its_own_wake_although_another_is_enqueued() {
+fn a_value_waits_for_its_own_wake() {
     let mut sender = Sender::new();
     let crew = Crew::start(&mut sender, 2);
     for round in 0..2_000 {
@@ -46,7 +46,7 @@ fn a_value_is_received_at_its_own_wake_although_another_is_enqueued() {
 
 /// In burst-pool a receiver that is awake because of another's value may see its state before its value is stored, and panics.
 #[test]
-fn receivers_that_are_awake_survive_what_is_enqueued_for_others() {
+fn awake_receivers_survive_values_for_others() {
     const VALUES: usize = 30_000;
     let mut sender = Sender::new();
     let received = AtomicUsize::new(0);
@@ -108,7 +108,7 @@ fn receivers_come_and_go() {
 }
 
 #[test]
-fn a_value_without_a_receiver_is_dropped_by_its_owner_alone() {
+fn only_the_owner_drops_a_value_without_receiver() {
     let value = Arc::new(());
     let mut sender = Sender::new();
     let _receiver = sender.mk_receiver();

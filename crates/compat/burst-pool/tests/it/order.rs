@@ -9,7 +9,7 @@ use burst_pool::Sender;
 use crate::crew::{Crew, enqueue};
 
 #[test]
-fn values_are_returned_while_no_receiver_is_ready() {
+fn values_return_while_no_receiver_is_ready() {
     let mut sender = Sender::new();
     assert_eq!(sender.enqueue(Box::new(1)), Some(Box::new(1)), "there is none");
     let mut receiver = sender.mk_receiver();
@@ -34,7 +34,7 @@ fn values_are_returned_while_no_receiver_is_ready() {
 }
 
 #[test]
-fn the_value_that_is_returned_is_the_same_box() {
+fn the_returned_value_is_the_same_box() {
     let mut sender = Sender::new();
     let value = Box::new(7);
     let address = std::ptr::from_ref::<u32>(&value);
@@ -75,7 +75,7 @@ fn each_value_has_one_receiver() {
 }
 
 #[test]
-fn a_hundred_receivers_are_reached_by_one_burst() {
+fn one_burst_reaches_a_hundred_receivers() {
     let mut sender = Sender::new();
     let crew = Crew::start(&mut sender, 100);
     for _ in 0..5 {

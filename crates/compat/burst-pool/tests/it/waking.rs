@@ -9,7 +9,7 @@ use burst_pool::Sender;
 use crate::crew::{Crew, enqueue};
 
 #[test]
-fn a_value_is_received_after_wake_all_and_not_before() {
+fn a_value_is_received_only_after_wake_all() {
     let mut sender = Sender::new();
     let crew = Crew::start(&mut sender, 2);
     for round in 0..200 {
@@ -26,7 +26,7 @@ fn a_value_is_received_after_wake_all_and_not_before() {
 
 /// As above, seen by the receivers: some are awake when their value is enqueued.
 #[test]
-fn what_is_written_before_wake_all_is_seen_by_the_receivers() {
+fn writes_before_wake_all_are_seen() {
     const RECEIVERS: usize = 3;
     let mut sender = Sender::new();
     let (woken, unseen) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -52,7 +52,7 @@ fn what_is_written_before_wake_all_is_seen_by_the_receivers() {
 }
 
 #[test]
-fn wake_all_without_values_and_without_receivers_does_nothing() {
+fn wake_all_without_values_does_nothing() {
     let mut sender = Sender::new();
     sender.wake_all();
     let crew = Crew::start(&mut sender, 2);

@@ -56,7 +56,7 @@ fn is_data<T: ThreadData + Debug + Send + Sync + 'static>() {
 }
 
 #[test]
-fn every_item_of_the_documentation_is_there_with_its_type() {
+fn every_documented_item_has_its_type() {
     is_executor::<RunNowExecutor>();
     is_executor::<ThreadPoolExecutor>();
     runs_futures::<channel::ThreadPool>();
@@ -81,7 +81,7 @@ fn every_item_of_the_documentation_is_there_with_its_type() {
 }
 
 #[test]
-fn what_has_two_names_is_one_thing() {
+fn two_names_mean_the_same_item() {
     fn of_modules<E: futures_executor::FuturesExecutor + common::Executor + common::CanExecute>(
         executor: &E,
     ) -> futures_executor::JoinHandle<u32> {
@@ -108,7 +108,7 @@ fn executors_have_defaults() {
 
 #[cfg(feature = "thread-pinning")]
 #[test]
-fn every_item_of_pinning_is_there_with_its_type() {
+fn every_item_of_pinning_has_its_type() {
     use core_affinity::CoreId;
     let _: fn(&[CoreId], usize) -> channel::ThreadPool = channel::ThreadPool::with_affinity;
     let _: fn(&[CoreId], usize, DynParker) -> stealing::ThreadPool<DynParker> =
@@ -117,7 +117,7 @@ fn every_item_of_pinning_is_there_with_its_type() {
 
 #[cfg(feature = "numa-aware")]
 #[test]
-fn every_item_of_numa_is_there_with_its_type() {
+fn every_item_of_numa_has_its_type() {
     use core_affinity::CoreId;
     use executors::numa_utils::{ProcessingUnitDistance, equidistance};
     fn is_collected<T: FromIterator<Vec<i32>> + FromIterator<Box<[i32]>> + Debug + PartialEq>() {}
@@ -135,7 +135,7 @@ fn every_item_of_numa_is_there_with_its_type() {
 }
 
 #[test]
-fn both_ends_of_a_bichannel_send_and_receive() {
+fn both_ends_of_a_bichannel_work() {
     let (left, right): (Endpoint<u8, &str>, Endpoint<&str, u8>) = bichannel();
     assert_eq!(left.send("hello"), Ok(()));
     assert_eq!(right.recv(), Ok("hello"));
@@ -153,7 +153,7 @@ fn both_ends_of_a_bichannel_send_and_receive() {
 }
 
 #[test]
-fn sizes_that_a_pool_can_not_have_are_panics() {
+fn impossible_sizes_are_panics() {
     fn panics(make: impl FnOnce() + std::panic::UnwindSafe) -> bool {
         let payload = std::panic::catch_unwind(make).unwrap_err();
         let text = brigade_testkit::panics::text(&*payload).unwrap_or_default();

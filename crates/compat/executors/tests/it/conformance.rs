@@ -33,7 +33,7 @@ fn every_job_runs_once() {
 }
 
 #[test]
-fn all_threads_run_jobs_at_once_and_there_are_no_more() {
+fn exactly_the_given_threads_run_jobs_at_once() {
     fn check<E: Executor>(row: &Row<E>) {
         let (pool, gate) = ((row.make)(), Gate::closed());
         occupy(&pool, row.threads, &gate);
@@ -48,7 +48,7 @@ fn all_threads_run_jobs_at_once_and_there_are_no_more() {
 
 /// Caught: a shutdown that drops what is queued, as that of the original's stealing pool.
 #[test]
-fn shutdown_waits_for_all_that_was_submitted_before() {
+fn shutdown_waits_for_earlier_jobs() {
     fn check<E: Executor>(row: &Row<E>) {
         let ways: [fn(E) -> Result<(), String>; 2] = [E::shutdown, |pool| pool.shutdown_borrowed()];
         for end in ways {
@@ -69,7 +69,7 @@ fn shutdown_waits_for_all_that_was_submitted_before() {
 }
 
 #[test]
-fn what_is_submitted_after_a_shutdown_is_dropped() {
+fn jobs_after_a_shutdown_are_dropped() {
     fn check<E: Executor>(row: &Row<E>) {
         let ends: [fn(&E); 3] = [
             |pool| assert_eq!(pool.clone().shutdown(), Ok(())),
@@ -93,7 +93,7 @@ fn what_is_submitted_after_a_shutdown_is_dropped() {
 /// Caught: a pool that runs what its own jobs submit as long as there are any, so that a job that submits its successor never lets it
 /// end.
 #[test]
-fn an_endless_chain_of_jobs_ends_by_a_shutdown() {
+fn a_shutdown_ends_an_endless_chain_of_jobs() {
     fn chain<E: Executor + 'static>(pool: E, alive: mpsc::Sender<()>) {
         let (next, alive) = (pool.clone(), alive.clone());
         pool.execute(move || chain(next, alive));
@@ -108,7 +108,7 @@ fn an_endless_chain_of_jobs_ends_by_a_shutdown() {
 }
 
 #[test]
-fn a_job_may_shut_its_executor_down_and_what_is_queued_still_runs() {
+fn a_jobs_shutdown_still_runs_queued_jobs() {
     fn check<E: Executor + 'static>(row: &Row<E>) {
         let (pool, gate, (told, tells)) = ((row.make)(), Gate::closed(), mpsc::channel());
         occupy(&pool, row.threads - 1, &gate);
@@ -128,7 +128,7 @@ fn a_job_may_shut_its_executor_down_and_what_is_queued_still_runs() {
 
 /// Caught: the original, which waits for its own job until the time is over.
 #[test]
-fn a_job_that_waits_for_its_own_executor_is_told_so_at_once() {
+fn a_job_waiting_for_its_executor_is_told_at_once() {
     fn check<E: Executor + Sync + 'static>(row: &Row<E>) {
         let (pool, (told, tells)) = ((row.make)(), mpsc::channel());
         let own = pool.clone();
@@ -194,7 +194,7 @@ fn clones_share_the_threads_and_the_end() {
 }
 
 #[test]
-fn a_job_submits_to_its_own_executor_without_knowing_it() {
+fn a_job_submits_without_naming_its_executor() {
     fn count(left: usize, told: mpsc::Sender<bool>) {
         match left {
             0 => told.send(true).unwrap(),
@@ -215,7 +215,7 @@ fn a_job_submits_to_its_own_executor_without_knowing_it() {
 }
 
 #[test]
-fn what_is_queued_when_the_last_clone_is_dropped_runs_and_the_threads_end() {
+fn the_last_clones_drop_runs_jobs_and_ends_threads() {
     thread_local!(static LEAVES: Cell<Option<mpsc::Sender<()>>> = const { Cell::new(None) });
     fn check<E: Executor + 'static>(row: &Row<E>) {
         let (pool, gate) = ((row.make)(), Gate::closed());
@@ -262,7 +262,7 @@ fn a_job_may_own_the_last_clone() {
 
 /// Caught: the original, whose workers submit to their own queue whichever pool is meant.
 #[test]
-fn a_job_of_one_executor_submits_to_another_one() {
+fn an_executors_job_submits_to_another_one() {
     fn check<E: Executor + 'static>(row: &Row<E>) {
         let (one, other, (told, tells)) = ((row.make)(), (row.make)(), mpsc::channel());
         let here = || brigade::Handle::current().unwrap();
@@ -281,7 +281,7 @@ fn a_job_of_one_executor_submits_to_another_one() {
 
 /// Caught: the original, whose workers wake nobody for what they submit to themselves.
 #[test]
-fn a_job_may_wait_for_what_it_submitted_if_there_are_two_threads() {
+fn a_job_may_await_its_child_with_two_threads() {
     fn check<E: Executor + 'static>(row: &Row<E>) {
         if row.threads < 2 {
             return;
@@ -300,7 +300,7 @@ fn a_job_may_wait_for_what_it_submitted_if_there_are_two_threads() {
 
 /// Caught: the original, which drops jobs into a queue that no thread looks at any more.
 #[test]
-fn a_job_that_is_dropped_may_submit() {
+fn a_dropped_job_may_submit() {
     struct Submits<E: Executor>(E, mpsc::Sender<()>);
     impl<E: Executor> Drop for Submits<E> {
         fn drop(&mut self) {
@@ -319,7 +319,7 @@ fn a_job_that_is_dropped_may_submit() {
 }
 
 #[test]
-fn debug_shows_what_it_is() {
+fn debug_shows_kind_and_threads() {
     fn check<E: Executor + std::fmt::Debug>(row: &Row<E>) {
         let text = format!("{:?}", (row.make)());
         assert!(text.starts_with("ThreadPool"), "{}: {text}", row.name);

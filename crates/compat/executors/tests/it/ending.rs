@@ -15,7 +15,7 @@ use crate::occupy;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[test]
-fn a_shutdown_gives_up_after_five_seconds_and_the_jobs_run_on() {
+fn a_shutdown_gives_up_after_five_seconds() {
     fn gives_up(pool: impl Executor) {
         let (gate, (told, tells)) = (Gate::closed(), mpsc::channel());
         occupy(&pool, 1, &gate);
@@ -34,7 +34,7 @@ fn a_shutdown_gives_up_after_five_seconds_and_the_jobs_run_on() {
 }
 
 #[test]
-fn the_one_of_threadpool_waits_as_long_as_its_jobs_run() {
+fn threadpools_shutdown_waits_for_all_jobs() {
     let (pool, gate) = (threadpool_executor::ThreadPoolExecutor::new(1), Gate::closed());
     occupy(&pool, 1, &gate);
     let (begun, clone) = (Instant::now(), pool.clone());
@@ -47,7 +47,7 @@ fn the_one_of_threadpool_waits_as_long_as_its_jobs_run() {
 }
 
 #[test]
-fn dropping_a_pool_that_steals_does_not_wait_and_one_with_a_channel_does() {
+fn only_a_channel_pool_waits_in_its_drop() {
     let (pool, gate, (told, tells)) = (small_pool(1), Gate::closed(), mpsc::channel());
     occupy(&pool, 1, &gate);
     pool.execute(move || told.send(42).unwrap());
@@ -71,7 +71,7 @@ fn dropping_a_pool_that_steals_does_not_wait_and_one_with_a_channel_does() {
 }
 
 #[test]
-fn a_pool_that_has_been_shut_down_has_no_threads() {
+fn a_pool_after_shutdown_has_no_threads() {
     let (pool, (told, tells)) = (small_pool(2), mpsc::channel());
     pool.execute(move || told.send(brigade::Handle::current().unwrap()).unwrap());
     let handle = tells.recv().unwrap();

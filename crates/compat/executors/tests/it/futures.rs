@@ -14,7 +14,7 @@ use executors::crossbeam_channel_pool::ThreadPool;
 use crate::{Row, on_futures};
 
 #[test]
-fn a_future_runs_on_the_executor_and_its_handle_has_the_output() {
+fn a_futures_handle_has_its_output() {
     fn check<E: FuturesExecutor>(row: &Row<E>) {
         let (pool, here) = ((row.make)(), thread::current().id());
         let (send, sent) = oneshot::channel::<u32>();
@@ -38,7 +38,7 @@ fn a_future_runs_on_the_executor_and_its_handle_has_the_output() {
 }
 
 #[test]
-fn a_future_that_waits_occupies_no_thread() {
+fn a_pending_future_occupies_no_thread() {
     fn check<E: FuturesExecutor>(row: &Row<E>) {
         let (pool, latch, (told, tells)) = ((row.make)(), Latch::default(), mpsc::channel());
         let waits: Vec<_> = (0..100).map(|_| pool.spawn(latch.wait())).collect();
@@ -56,7 +56,7 @@ fn a_future_that_waits_occupies_no_thread() {
 }
 
 #[test]
-fn dropping_a_handle_cancels_the_future_and_detaching_does_not() {
+fn a_handles_drop_cancels_but_detach_does_not() {
     fn check<E: FuturesExecutor>(row: &Row<E>) {
         let (pool, latch, (told, tells)) = ((row.make)(), Latch::default(), mpsc::channel());
         let (cancelled, detached) = (told.clone(), told);
@@ -79,7 +79,7 @@ fn dropping_a_handle_cancels_the_future_and_detaching_does_not() {
 }
 
 #[test]
-fn a_panic_reaches_what_awaits_the_handle_and_no_thread_ends() {
+fn a_panic_reaches_the_awaiting_task_and_ends_no_thread() {
     fn check<E: FuturesExecutor>(row: &Row<E>) {
         let pool = (row.make)();
         for _ in 0..2 * row.threads {
@@ -92,7 +92,7 @@ fn a_panic_reaches_what_awaits_the_handle_and_no_thread_ends() {
 }
 
 #[test]
-fn a_future_that_waits_keeps_the_executor_and_runs_on() {
+fn a_pending_future_keeps_the_executor() {
     fn check<E: FuturesExecutor>(row: &Row<E>) {
         let (pool, latch, (told, tells)) = ((row.make)(), Latch::default(), mpsc::channel());
         let wait = latch.wait();
@@ -112,7 +112,7 @@ fn a_future_that_waits_keeps_the_executor_and_runs_on() {
 
 /// Caught: the original, whose handles wait forever then.
 #[test]
-fn after_a_shutdown_a_future_is_cancelled_when_it_is_woken_or_spawned() {
+fn a_shutdown_cancels_woken_and_new_futures() {
     fn check<E: FuturesExecutor>(row: &Row<E>) {
         let (pool, latch, drops) = ((row.make)(), Latch::default(), Drops::default());
         let (wait, token) = (latch.wait(), drops.token());
@@ -133,7 +133,7 @@ fn after_a_shutdown_a_future_is_cancelled_when_it_is_woken_or_spawned() {
 }
 
 #[test]
-fn a_future_that_is_woken_often_is_polled_by_one_thread_at_a_time() {
+fn one_thread_at_a_time_polls_a_future() {
     let (pool, latch, inside) = (ThreadPool::new(4), Latch::default(), AtomicUsize::new(0));
     let (mut wait, inside) = (Box::pin(latch.wait()), Arc::new(inside));
     let future = pool.spawn(std::future::poll_fn(move |context| {

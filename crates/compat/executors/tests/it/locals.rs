@@ -21,7 +21,7 @@ fn off_every_executor_the_job_comes_back() {
 }
 
 #[test]
-fn the_own_queue_of_a_stealing_worker_is_there_for_its_jobs_alone() {
+fn a_workers_queue_is_there_for_its_jobs_alone() {
     let (told, tells) = mpsc::channel();
     let tell = told.clone();
     small_pool(1).execute(move || {
@@ -37,7 +37,7 @@ fn the_own_queue_of_a_stealing_worker_is_there_for_its_jobs_alone() {
 
 /// Caught: the original, where a job that has used the inline executor has lost its own one.
 #[test]
-fn a_job_that_uses_the_inline_executor_still_has_its_own() {
+fn the_inline_executor_restores_the_jobs_own() {
     let (told, tells) = mpsc::channel();
     small_pool(1).execute(move || {
         let inner = told.clone();

@@ -24,7 +24,7 @@ fn a_matrix_is_read_by_row_and_column() {
 }
 
 #[test]
-fn what_is_no_matrix_of_cores_is_a_panic() {
+fn an_invalid_matrix_of_cores_is_a_panic() {
     let ragged = || ProcessingUnitDistance::from_iter([vec![0, 1], vec![1]]);
     assert!(catch_unwind(ragged).is_err());
     let distances = ProcessingUnitDistance::from_function(1, equidistance);
@@ -33,7 +33,7 @@ fn what_is_no_matrix_of_cores_is_a_panic() {
 }
 
 #[test]
-fn a_pool_with_distances_runs_its_jobs_whether_threads_are_pinned_or_float() {
+fn a_pool_with_distances_runs_pinned_and_floating() {
     let cores = core_affinity::get_core_ids().unwrap();
     let most = 1 + cores.iter().map(|core| core.id).max().unwrap();
     let far = |from: usize, to: usize| (10 * from.abs_diff(to)) as i32;
@@ -55,7 +55,7 @@ fn a_pool_with_distances_runs_its_jobs_whether_threads_are_pinned_or_float() {
 }
 
 #[test]
-fn a_pool_on_a_core_that_is_not_in_the_matrix_is_a_panic() {
+fn a_core_outside_the_matrix_is_a_panic() {
     let cores = core_affinity::get_core_ids().unwrap();
     let empty =
         || ThreadPool::with_numa_affinity(&cores[..1], 0, small(), ProcessingUnitDistance::empty());

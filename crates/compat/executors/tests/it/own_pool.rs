@@ -48,7 +48,7 @@ fn sum_of_squares<E: Executor>(executor: &E, numbers: std::ops::Range<u64>) -> u
 }
 
 #[test]
-fn an_executor_of_the_programs_own_needs_three_methods() {
+fn a_custom_executor_needs_three_methods() {
     fn check<E: Executor>(inner: E) {
         let executor = Counting(inner, Arc::default());
         assert_eq!(sum_of_squares(&executor, 0..10), 285);

@@ -36,7 +36,7 @@ fn sleepers(parker: &DynParker, numbers: impl Iterator<Item = usize>) -> Receive
 }
 
 #[test]
-fn unpark_one_wakes_one_sleeper_after_the_other() {
+fn unpark_one_wakes_sleepers_one_by_one() {
     on_each(|name, parker| {
         parker.unpark_one(); // Of none.
         let tells = sleepers(&parker, [3, 0, 31].into_iter());
@@ -65,7 +65,7 @@ fn unpark_all_wakes_all_sleepers() {
 }
 
 #[test]
-fn a_wake_between_the_preparation_and_the_sleep_is_not_slept_through() {
+fn a_wake_before_the_sleep_is_not_slept_through() {
     on_each(|name, parker| {
         parker.prepare_park(7);
         parker.unpark_one();
@@ -82,7 +82,7 @@ fn a_wake_between_the_preparation_and_the_sleep_is_not_slept_through() {
 
 /// Caught: a wake that is absorbed by a thread that does not sleep after all, as the original's is.
 #[test]
-fn a_wake_of_a_thread_that_has_found_something_wakes_another() {
+fn a_wake_of_a_busy_thread_wakes_another() {
     on_each(|name, parker| {
         parker.prepare_park(0);
         let tells = sleepers(&parker, [1].into_iter());
@@ -93,7 +93,7 @@ fn a_wake_of_a_thread_that_has_found_something_wakes_another() {
 }
 
 #[test]
-fn all_awake_says_whether_a_wake_would_find_a_thread() {
+fn all_awake_says_if_a_wake_finds_a_thread() {
     fn check(data: &dyn Fn(&str) -> bool, parker: &impl Parker) {
         assert!(data("none"));
         parker.prepare_park(0);
@@ -149,7 +149,7 @@ fn all_awake_says_whether_a_wake_would_find_a_thread() {
 }
 
 #[test]
-fn a_number_beyond_what_the_parker_allows_is_a_panic() {
+fn a_number_beyond_the_parkers_is_a_panic() {
     let parks = |parker: &dyn Fn(usize), number| catch_unwind(AssertUnwindSafe(|| parker(number)));
     assert!(parks(&|number| small().prepare_park(number), 31).is_ok());
     assert!(parks(&|number| small().prepare_park(number), 32).is_err());
@@ -160,7 +160,7 @@ fn a_number_beyond_what_the_parker_allows_is_a_panic() {
 
 /// The scheduler of the documentation: nothing that was added is slept through.
 #[test]
-fn threads_that_park_take_all_that_is_added() {
+fn parking_threads_take_all_added_jobs() {
     const THINGS: usize = 20_000;
     on_each(|name, parker| {
         let (queue, (told, tells)) = (Arc::new(Mutex::new(VecDeque::new())), channel());

@@ -42,7 +42,7 @@ fn expected(on: &[CoreId], floating: usize) -> BTreeMap<Vec<usize>, usize> {
 }
 
 #[test]
-fn each_thread_has_a_core_as_long_as_there_are_any_and_the_rest_floats() {
+fn each_thread_has_a_core_and_the_rest_floats() {
     let cores = get_core_ids().unwrap();
     for (threads, pinned, floating) in [(1, 1, 0), (cores.len() + 2, cores.len(), 2)] {
         let expected = expected(&cores[..pinned], floating);
@@ -54,7 +54,7 @@ fn each_thread_has_a_core_as_long_as_there_are_any_and_the_rest_floats() {
 }
 
 #[test]
-fn with_affinity_names_the_cores_and_the_rest_floats() {
+fn with_affinity_names_the_cores() {
     let cores = get_core_ids().unwrap();
     let last = *cores.last().unwrap();
     for (on, floating) in [(vec![last], 0), (vec![last], 2), (vec![], 2), (vec![last, last], 0)] {
@@ -68,7 +68,7 @@ fn with_affinity_names_the_cores_and_the_rest_floats() {
 
 /// Caught: a pool that asks which cores the calling thread may run on, and takes these for the machine's.
 #[test]
-fn a_thread_that_is_pinned_itself_may_start_threads_on_other_cores() {
+fn a_pinned_thread_starts_threads_on_other_cores() {
     let cores = get_core_ids().unwrap();
     let (first, last) = (cores[0], *cores.last().unwrap());
     let starts = thread::spawn(move || {

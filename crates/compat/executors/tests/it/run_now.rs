@@ -10,7 +10,7 @@ use executors::run_now::RunNowExecutor;
 use executors::{CanExecute, Executor, try_execute_locally};
 
 #[test]
-fn a_job_runs_before_execute_returns_one_inside_another_too() {
+fn a_job_runs_before_execute_returns_also_inside_another() {
     let (executor, (told, tells)) = (RunNowExecutor::new(), mpsc::channel());
     let (inner, tell) = (executor.clone(), told.clone());
     executor.execute(move || {
@@ -28,7 +28,7 @@ fn a_job_runs_before_execute_returns_one_inside_another_too() {
 
 /// Caught: the original, which runs out of stack.
 #[test]
-fn a_million_local_jobs_that_submit_one_another_do_not_fill_the_stack() {
+fn a_million_nested_local_jobs_fit_the_stack() {
     fn count(left: u32, told: mpsc::Sender<u32>) {
         match left {
             0 => told.send(0).unwrap(),
@@ -42,7 +42,7 @@ fn a_million_local_jobs_that_submit_one_another_do_not_fill_the_stack() {
 }
 
 #[test]
-fn a_panic_is_that_of_execute_and_leaves_nothing_behind() {
+fn a_panic_leaves_execute_and_nothing_behind() {
     let executor = RunNowExecutor::new();
     let payload = catch_unwind(|| executor.execute(|| panic!("expected"))).unwrap_err();
     assert_eq!(panics::text(&*payload), Some("expected"));
@@ -53,7 +53,7 @@ fn a_panic_is_that_of_execute_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn after_a_shutdown_by_any_clone_jobs_are_dropped() {
+fn any_clones_shutdown_drops_later_jobs() {
     let ends: [fn(&RunNowExecutor); 2] = [
         |executor| assert_eq!(executor.shutdown_borrowed(), Ok(())),
         RunNowExecutor::shutdown_async,
@@ -69,7 +69,7 @@ fn after_a_shutdown_by_any_clone_jobs_are_dropped() {
 }
 
 #[test]
-fn a_job_may_run_in_a_destructor_of_the_threads_locals() {
+fn a_thread_locals_destructor_may_run_a_job() {
     struct Last(mpsc::Sender<()>);
     impl Drop for Last {
         fn drop(&mut self) {

@@ -29,7 +29,7 @@ fn the_example_of_the_page() {
 /// The page names two functions to make a pool by.
 #[cfg(feature = "thread-pinning")]
 #[test]
-fn new_and_with_affinity_are_called_as_the_page_says() {
+fn the_pages_constructors_exist() {
     use executors::crossbeam_workstealing_pool::ThreadPool;
     use executors::*;
 

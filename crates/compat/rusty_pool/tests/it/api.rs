@@ -14,7 +14,7 @@ fn is_builder<T: Default + Send + Sync>() {}
 fn is_sent<T: Send + ?Sized>() {}
 
 #[test]
-fn every_item_of_the_documentation_is_there_with_its_type() {
+fn every_documented_item_has_its_type() {
     is_pool::<ThreadPool>();
     is_builder::<Builder>();
     is_sent::<JoinHandle<u32>>();
@@ -54,7 +54,7 @@ fn every_item_of_the_documentation_is_there_with_its_type() {
 
 #[cfg(feature = "async")]
 #[test]
-fn every_item_of_the_feature_async_is_there_with_its_type() {
+fn every_item_of_async_has_its_type() {
     let pool = ThreadPool::default();
     let () = pool.spawn(async {});
     let tried: Tried<()> = pool.try_spawn(async {});
@@ -65,7 +65,7 @@ fn every_item_of_the_feature_async_is_there_with_its_type() {
 }
 
 #[test]
-fn the_largest_size_is_what_half_the_bits_can_count() {
+fn the_largest_size_fits_half_the_bits() {
     assert_eq!(MAX_SIZE.count_ones(), usize::BITS / 2);
     assert_eq!(MAX_SIZE.trailing_ones(), usize::BITS / 2);
 }

@@ -16,7 +16,7 @@ use crate::{LONG, occupy};
 const AT_ONCE: [fn(ThreadPool); 2] = [drop, ThreadPool::shutdown];
 
 #[test]
-fn the_end_of_the_last_clone_does_not_wait_and_what_is_queued_runs() {
+fn the_last_clones_end_runs_queued_tasks() {
     for end in AT_ONCE {
         let (pool, gate, (told, tells)) =
             (ThreadPool::new(1, 2, LONG), Gate::closed(), mpsc::channel());
@@ -55,7 +55,7 @@ fn the_threads_end_after_the_last_clone() {
 }
 
 #[test]
-fn shutdown_join_waits_for_all_tasks_and_those_that_they_submit() {
+fn shutdown_join_awaits_tasks_and_their_children() {
     for end in [ThreadPool::shutdown_join, |pool: ThreadPool| pool.shutdown_join_timeout(LONG)] {
         let (pool, gate, ran) =
             (ThreadPool::new(1, 2, LONG), Gate::closed(), Arc::new(AtomicUsize::new(0)));
@@ -77,7 +77,7 @@ fn shutdown_join_waits_for_all_tasks_and_those_that_they_submit() {
 }
 
 #[test]
-fn shutdown_join_with_a_timeout_returns_after_it_and_the_tasks_continue() {
+fn shutdown_join_returns_at_its_timeout() {
     let (pool, gate) = (ThreadPool::new(1, 1, LONG), Gate::closed());
     occupy(&pool, 1, &gate);
     let queued = pool.evaluate(|| 42);
@@ -98,7 +98,7 @@ fn other_clones_go_on_after_a_shutdown() {
 }
 
 #[test]
-fn a_task_may_own_the_last_clone_and_submit_by_it() {
+fn a_task_may_own_the_last_clone() {
     let (pool, gate, (told, tells)) =
         (ThreadPool::new(1, 1, LONG), Gate::closed(), mpsc::channel());
     let (last, wait) = (pool.clone(), gate.clone());
@@ -114,7 +114,7 @@ fn a_task_may_own_the_last_clone_and_submit_by_it() {
 }
 
 #[test]
-fn a_pool_that_is_shut_down_while_it_grows_loses_nothing() {
+fn a_shutdown_of_a_growing_pool_loses_nothing() {
     let ran = Arc::new(AtomicUsize::new(0));
     for _ in 0..200 {
         let pool = ThreadPool::new(2, 4, Duration::ZERO);

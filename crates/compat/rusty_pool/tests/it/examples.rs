@@ -58,7 +58,7 @@ fn a_future_is_spawned_and_the_pool_joined() {
 }
 
 #[test]
-fn a_pool_is_joined_for_a_while_and_shut_down() {
+fn a_pool_is_joined_for_a_time_and_shut_down() {
     let (pool, gate) = (ThreadPool::default(), Gate::closed());
     occupy(&pool, 1, &gate);
     pool.join_timeout(Duration::from_millis(5));

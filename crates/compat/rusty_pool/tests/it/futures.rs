@@ -10,7 +10,7 @@ use rusty_pool::ThreadPool;
 use crate::LONG;
 
 #[test]
-fn a_spawned_future_occupies_no_thread_while_it_waits() {
+fn a_pending_future_occupies_no_thread() {
     let (pool, latch) = (ThreadPool::new(1, 1, LONG), Latch::default());
     let waits = pool.spawn_await(latch.wait());
     eventually("it waits", || latch.waiting() == 1);
@@ -21,7 +21,7 @@ fn a_spawned_future_occupies_no_thread_while_it_waits() {
 }
 
 #[test]
-fn join_does_not_wait_for_a_future_that_waits() {
+fn join_does_not_wait_for_a_pending_future() {
     let (pool, latch) = (ThreadPool::new(1, 2, LONG), Latch::default());
     let mut waits = pool.spawn_await(latch.wait());
     pool.join();
@@ -32,7 +32,7 @@ fn join_does_not_wait_for_a_future_that_waits() {
 }
 
 #[test]
-fn a_future_that_waits_when_the_last_clone_is_dropped_still_runs() {
+fn a_future_outlives_the_last_clone() {
     let (pool, latch, (told, tells)) =
         (ThreadPool::new(1, 2, LONG), Latch::default(), mpsc::channel());
     let wait = latch.wait();
@@ -48,7 +48,7 @@ fn a_future_that_waits_when_the_last_clone_is_dropped_still_runs() {
 
 /// Caught: the original's queue entry for each wake, and its task that is run by two threads at once.
 #[test]
-fn a_future_that_is_woken_often_is_polled_by_one_thread_at_a_time_and_ends() {
+fn one_thread_at_a_time_polls_a_future() {
     let pool = ThreadPool::new(4, 4, LONG);
     let (latch, inside) = (Latch::default(), Arc::new(AtomicUsize::new(0)));
     let mut wait = Box::pin(latch.wait());
@@ -66,7 +66,7 @@ fn a_future_that_is_woken_often_is_polled_by_one_thread_at_a_time_and_ends() {
 }
 
 #[test]
-fn futures_wait_for_each_other_on_one_thread() {
+fn futures_await_each_other_on_one_thread() {
     let pool = ThreadPool::new(1, 1, LONG);
     let first = pool.spawn_await(async { 40 });
     let second = pool.spawn_await(async { first.receiver.await.map(|part| part + 2) });

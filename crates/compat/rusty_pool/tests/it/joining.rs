@@ -43,7 +43,7 @@ fn join_waits_for_the_tasks_of_tasks() {
 }
 
 #[test]
-fn several_threads_join_and_all_return_after_the_work() {
+fn several_threads_join_and_all_return() {
     let pool = ThreadPool::new(1, 2, LONG);
     for _ in 0..20 {
         let (gate, ended) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
@@ -75,7 +75,7 @@ fn several_threads_join_and_all_return_after_the_work() {
 
 /// Caught: a `join` for the tasks that there are when it is called.
 #[test]
-fn join_waits_for_what_other_threads_submit_meanwhile() {
+fn join_waits_for_work_submitted_meanwhile() {
     // A wrong `join` needs turns to be seen; a right one does not.
     let let_others_run = || (0..100).for_each(|_| thread::yield_now());
     let pool = ThreadPool::new(1, 1, LONG);
@@ -106,7 +106,7 @@ fn join_waits_for_what_other_threads_submit_meanwhile() {
 }
 
 #[test]
-fn join_with_a_timeout_returns_after_it_and_not_earlier() {
+fn join_with_a_timeout_is_not_early() {
     let (pool, gate) = (ThreadPool::new(0, 1, LONG), Gate::closed());
     occupy(&pool, 1, &gate);
     let begun = Instant::now();
@@ -118,7 +118,7 @@ fn join_with_a_timeout_returns_after_it_and_not_earlier() {
 }
 
 #[test]
-fn a_task_that_joins_its_own_pool_panics_and_with_a_timeout_waits_for_that() {
+fn joining_its_own_pool_panics_or_times_out() {
     let pool = ThreadPool::new(1, 2, LONG);
     let inner = pool.clone();
     let said = pool.evaluate(move || {

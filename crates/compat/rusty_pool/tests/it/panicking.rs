@@ -7,7 +7,7 @@ use rusty_pool::ThreadPool;
 use crate::{LONG, occupy};
 
 #[test]
-fn the_handle_of_a_task_that_panicked_is_cancelled() {
+fn a_panicked_tasks_handle_is_cancelled() {
     let pool = ThreadPool::default();
     assert_eq!(pool.evaluate(|| -> u32 { panic!("expected") }).try_await_complete(), Err(Canceled));
     let future = async { panic!("expected") };
@@ -21,7 +21,7 @@ fn the_handle_of_a_task_that_panicked_is_cancelled() {
 }
 
 #[test]
-fn after_panics_there_are_as_many_threads_as_before_and_join_returns() {
+fn panics_change_no_thread_count_and_join_returns() {
     for _ in 0..50 {
         let pool = ThreadPool::new(3, 3, LONG);
         (0..10).for_each(|_| pool.execute(|| panic!("expected")));
@@ -36,7 +36,7 @@ fn after_panics_there_are_as_many_threads_as_before_and_join_returns() {
 
 #[cfg(feature = "async")]
 #[test]
-fn a_spawned_future_that_panics_affects_no_other() {
+fn a_futures_panic_affects_no_other() {
     let pool = ThreadPool::new(1, 1, LONG);
     pool.spawn(async { panic!("expected") });
     let panics = pool.spawn_await::<u32>(async { panic!("expected") });

@@ -8,7 +8,7 @@ use rusty_pool::ThreadPool;
 use crate::{LONG, occupy};
 
 #[test]
-fn a_handle_returns_the_result_of_a_task_that_has_ended_and_of_one_that_has_not() {
+fn a_handle_returns_past_and_future_results() {
     let (pool, gate) = (ThreadPool::new(1, 1, LONG), Gate::closed());
     let ended = pool.evaluate(|| String::from("ended"));
     pool.join();
@@ -20,7 +20,7 @@ fn a_handle_returns_the_result_of_a_task_that_has_ended_and_of_one_that_has_not(
 }
 
 #[test]
-fn the_receiver_is_a_future_that_any_executor_polls() {
+fn any_executor_polls_the_receiver() {
     let pool = ThreadPool::default();
     assert_eq!(block_on(pool.evaluate(|| 42).receiver), Ok(42));
     let mut handle = pool.evaluate(|| 42);
@@ -36,7 +36,7 @@ fn a_task_whose_handle_is_dropped_runs() {
 }
 
 #[test]
-fn a_task_may_wait_for_the_handle_of_another() {
+fn a_task_may_await_another_tasks_handle() {
     let pool = ThreadPool::new(1, 2, LONG);
     let gate = Gate::closed();
     let wait = gate.clone();
@@ -51,7 +51,7 @@ fn a_task_may_wait_for_the_handle_of_another() {
 
 /// Caught: the original's `block_on`, which panics inside another.
 #[test]
-fn a_completed_future_may_wait_for_another_inside() {
+fn a_completed_future_may_await_another() {
     let pool = ThreadPool::new(2, 4, LONG);
     let inner = pool.clone();
     let outer = pool.complete(async move {
@@ -62,7 +62,7 @@ fn a_completed_future_may_wait_for_another_inside() {
 }
 
 #[test]
-fn a_completed_future_occupies_its_thread_while_it_waits() {
+fn a_completed_future_occupies_its_thread() {
     let pool = ThreadPool::new(1, 1, LONG);
     let latch = brigade_testkit::Latch::default();
     let completed = pool.complete(latch.wait());

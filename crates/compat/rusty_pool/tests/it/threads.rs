@@ -16,7 +16,7 @@ fn counts(pool: &ThreadPool) -> (usize, usize) {
 }
 
 #[test]
-fn a_pool_has_no_thread_before_its_first_task_and_then_one_for_each_up_to_the_core_size() {
+fn each_task_starts_a_thread_up_to_the_core() {
     let pool = ThreadPool::new(3, 8, LONG);
     pool.join();
     assert_eq!(counts(&pool), (0, 0));
@@ -28,7 +28,7 @@ fn a_pool_has_no_thread_before_its_first_task_and_then_one_for_each_up_to_the_co
 }
 
 #[test]
-fn beyond_the_core_size_a_pool_grows_only_if_no_thread_is_idle_and_up_to_the_maximum() {
+fn a_busy_pool_grows_from_core_to_maximum() {
     let (pool, gate) = (ThreadPool::new(1, 3, LONG), Gate::closed());
     for threads in [1, 2, 3] {
         occupy(&pool, 1, &gate);
@@ -46,7 +46,7 @@ fn beyond_the_core_size_a_pool_grows_only_if_no_thread_is_idle_and_up_to_the_max
 }
 
 #[test]
-fn threads_beyond_the_core_size_end_after_the_keep_alive_and_others_do_not() {
+fn only_surplus_threads_end_after_keep_alive() {
     for core in [0, 2] {
         let pool = ThreadPool::new(core, 4, Duration::from_millis(10));
         let gate = Gate::closed();
@@ -60,7 +60,7 @@ fn threads_beyond_the_core_size_end_after_the_keep_alive_and_others_do_not() {
 
 /// Caught: a thread that is being started for a task counting as idle.
 #[test]
-fn no_thread_is_idle_while_there_is_a_task_for_it() {
+fn no_thread_is_idle_beside_a_queued_task() {
     for _ in 0..50 {
         let (pool, gate) = (ThreadPool::new(5, 5, LONG), Gate::closed());
         for _ in 0..7 {
@@ -75,7 +75,7 @@ fn no_thread_is_idle_while_there_is_a_task_for_it() {
 }
 
 #[test]
-fn core_threads_may_be_started_before_there_are_tasks() {
+fn core_threads_may_start_before_tasks() {
     let pool = ThreadPool::new(3, 8, LONG);
     pool.start_core_threads();
     assert_eq!(counts(&pool), (3, 3));
@@ -97,7 +97,7 @@ fn after_a_join_all_threads_are_idle() {
 
 /// Caught: a task that waits inside for another of the pool being replaced by one more thread.
 #[test]
-fn there_are_never_more_threads_than_the_maximum() {
+fn threads_never_exceed_the_maximum() {
     let (pool, other, gate) =
         (ThreadPool::new(1, 1, LONG), ThreadPool::new(1, 1, LONG), Gate::closed());
     let wait = gate.clone();
@@ -111,7 +111,7 @@ fn there_are_never_more_threads_than_the_maximum() {
 }
 
 #[test]
-fn threads_are_named_by_the_pool_and_a_number_that_is_not_used_again() {
+fn thread_names_have_the_pool_and_a_unique_number() {
     let pool = ThreadPool::new_named("mine".into(), 0, 1, Duration::from_millis(1));
     assert_eq!(pool.get_name(), "mine");
     for number in 1..=3 {
@@ -122,7 +122,7 @@ fn threads_are_named_by_the_pool_and_a_number_that_is_not_used_again() {
 }
 
 #[test]
-fn a_pool_without_a_name_has_one_of_its_own() {
+fn a_nameless_pool_has_a_numbered_name() {
     let pools = [Builder::new().build(), ThreadPool::default(), ThreadPool::new(1, 1, LONG)];
     let number = |pool: &ThreadPool| {
         pool.get_name().strip_prefix("rusty_pool_").unwrap().parse::<u64>().unwrap()
@@ -135,7 +135,7 @@ fn a_pool_without_a_name_has_one_of_its_own() {
 }
 
 #[test]
-fn sizes_that_no_pool_can_have_are_panics_with_the_texts_of_the_original() {
+fn impossible_sizes_panic_with_the_originals_texts() {
     const TOO_SMALL: &str =
         "max_size must be greater than 0 and greater or equal to the core pool size";
     let refused: [(&str, fn()); 6] = [
@@ -155,7 +155,7 @@ fn sizes_that_no_pool_can_have_are_panics_with_the_texts_of_the_original() {
 }
 
 #[test]
-fn the_default_is_a_core_thread_for_each_cpu_and_twice_as_many_threads() {
+fn the_default_is_a_core_thread_for_each_cpu() {
     let cpus = thread::available_parallelism().unwrap().get();
     for pool in [ThreadPool::default(), Builder::new().build(), Builder::default().build()] {
         pool.start_core_threads();
@@ -174,7 +174,7 @@ fn the_default_is_a_core_thread_for_each_cpu_and_twice_as_many_threads() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn threads_that_a_job_of_a_pinned_pool_starts_run_on_all_cpus() {
+fn threads_of_a_pinned_pools_job_run_on_all_cpus() {
     let cpus = || thread::available_parallelism().unwrap().get();
     let pinned = brigade::Pool::builder().threads(1).pin(brigade::Cpus::cores()).build().unwrap();
     let pool = ThreadPool::new(3, 3, LONG);
@@ -194,7 +194,7 @@ fn threads_that_a_job_of_a_pinned_pool_starts_run_on_all_cpus() {
 }
 
 #[test]
-fn one_thread_runs_tasks_in_the_order_of_their_submission() {
+fn one_thread_runs_tasks_in_order() {
     let pool = ThreadPool::new(1, 1, LONG);
     let (told, tells) = mpsc::channel();
     for number in 0..1000 {
@@ -207,7 +207,7 @@ fn one_thread_runs_tasks_in_the_order_of_their_submission() {
 
 /// Caught: queues of each thread. One that takes several tasks at once starts the later ones too late, or never.
 #[test]
-fn as_many_tasks_as_there_are_threads_may_wait_for_each_other_group_after_group() {
+fn groups_as_large_as_the_pool_meet_in_turn() {
     let (pool, (told, tells)) = (ThreadPool::new(4, 4, LONG), mpsc::channel());
     for _ in 0..200 {
         let meeting = Meeting::of(4);

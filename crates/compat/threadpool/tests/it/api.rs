@@ -11,7 +11,7 @@ fn is_builder<T: Clone + Default>() {}
 
 #[test]
 #[expect(deprecated, reason = "they are part of the interface")]
-fn every_item_of_the_documentation_is_there_with_its_type() {
+fn every_documented_item_has_its_type() {
     is_shared::<Builder>();
     is_pool::<ThreadPool>();
     is_builder::<Builder>();
@@ -34,7 +34,7 @@ fn every_item_of_the_documentation_is_there_with_its_type() {
 }
 
 #[test]
-fn clones_are_the_same_pool_and_others_are_not() {
+fn only_clones_are_the_same_pool() {
     let (one, other) = (ThreadPool::new(1), ThreadPool::new(1));
     assert_eq!(one, one.clone());
     assert_ne!(one, other);

@@ -8,7 +8,7 @@ use threadpool::ThreadPool;
 use crate::occupy;
 
 #[test]
-fn dropping_the_last_clone_does_not_wait_and_what_is_queued_runs() {
+fn the_last_clones_drop_runs_queued_jobs() {
     let gate = Gate::closed();
     let (told, tells) = mpsc::channel();
     let pool = ThreadPool::new(2);
@@ -39,7 +39,7 @@ fn the_threads_end_after_the_last_clone() {
 }
 
 #[test]
-fn a_job_may_own_the_last_clone_and_submit_by_it() {
+fn a_job_may_own_the_last_clone() {
     let gate = Gate::closed();
     let (told, tells) = mpsc::channel();
     let pool = ThreadPool::new(1);
@@ -56,7 +56,7 @@ fn a_job_may_own_the_last_clone_and_submit_by_it() {
 }
 
 #[test]
-fn a_job_may_drop_the_last_clone_while_it_unwinds() {
+fn an_unwinding_job_may_drop_the_last_clone() {
     let (told, tells) = mpsc::channel();
     let gate = Gate::closed();
     let pool = ThreadPool::new(1);

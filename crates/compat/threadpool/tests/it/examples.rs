@@ -23,7 +23,7 @@ fn results_arrive_by_a_channel() {
 
 /// The front page's second: a barrier for all jobs and the thread that submits them, with more threads than jobs.
 #[test]
-fn jobs_and_their_submitter_meet_at_a_barrier() {
+fn jobs_meet_their_submitter_at_a_barrier() {
     let (workers, jobs) = (42, 23);
     let pool = ThreadPool::new(workers);
     let (counted, barrier) = (Arc::new(AtomicUsize::new(0)), Arc::new(Barrier::new(jobs + 1)));

@@ -40,7 +40,7 @@ fn join_waits_for_the_jobs_of_jobs() {
 }
 
 #[test]
-fn several_threads_join_and_all_return_after_the_work() {
+fn several_threads_join_and_all_return() {
     let pool = ThreadPool::new(2);
     for _ in 0..20 {
         let (gate, ended) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
@@ -68,7 +68,7 @@ fn several_threads_join_and_all_return_after_the_work() {
 }
 
 #[test]
-fn join_waits_for_what_other_threads_submit_meanwhile() {
+fn join_waits_for_work_submitted_meanwhile() {
     let pool = ThreadPool::new(1);
     let (first, second) = (Gate::closed(), Gate::closed());
     occupy(&pool, 1, &first);
@@ -89,7 +89,7 @@ fn join_waits_for_what_other_threads_submit_meanwhile() {
 }
 
 #[test]
-fn a_job_that_joins_its_own_pool_panics_instead_of_waiting_forever() {
+fn a_job_joining_its_own_pool_panics() {
     let pool = ThreadPool::new(2);
     let (inner, (told, tells)) = (pool.clone(), mpsc::channel());
     pool.execute(move || {

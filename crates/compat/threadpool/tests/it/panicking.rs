@@ -8,7 +8,7 @@ use threadpool::ThreadPool;
 use crate::occupy;
 
 #[test]
-fn panics_are_counted_and_the_counts_are_right_after_join() {
+fn panics_are_counted_before_join_returns() {
     for _ in 0..100 {
         let pool = ThreadPool::new(4);
         for number in 0..10 {
@@ -21,7 +21,7 @@ fn panics_are_counted_and_the_counts_are_right_after_join() {
 }
 
 #[test]
-fn after_as_many_panics_as_threads_all_threads_still_run_jobs() {
+fn all_threads_run_after_a_panic_each() {
     let pool = ThreadPool::new(4);
     (0..4).for_each(|_| pool.execute(|| panic!("expected")));
     pool.join();
@@ -34,7 +34,7 @@ fn after_as_many_panics_as_threads_all_threads_still_run_jobs() {
 }
 
 #[test]
-fn a_payload_that_panics_when_dropped_does_no_harm() {
+fn a_panicking_payloads_drop_does_no_harm() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {

@@ -8,7 +8,7 @@ use threadpool::{Builder, ThreadPool};
 use crate::occupy;
 
 #[test]
-fn counts_tell_running_jobs_from_waiting_ones() {
+fn counts_separate_running_and_queued_jobs() {
     let (pool, gate) = (ThreadPool::new(4), Gate::closed());
     occupy(&pool, 4, &gate);
     (0..6).for_each(|_| pool.execute(|| ()));
@@ -19,7 +19,7 @@ fn counts_tell_running_jobs_from_waiting_ones() {
 }
 
 #[test]
-fn a_larger_pool_runs_what_waits_and_a_smaller_one_interrupts_nothing() {
+fn a_resize_runs_queued_and_interrupts_no_jobs() {
     let (mut pool, gate) = (ThreadPool::new(4), Gate::closed());
     occupy(&pool, 4, &gate);
     for _ in 0..6 {
@@ -44,7 +44,7 @@ fn a_larger_pool_runs_what_waits_and_a_smaller_one_interrupts_nothing() {
 }
 
 #[test]
-fn an_idle_pool_that_was_made_larger_has_all_its_threads() {
+fn an_enlarged_idle_pool_has_all_its_threads() {
     let mut pool = ThreadPool::new(1);
     pool.set_num_threads(5);
     let gate = Gate::closed();
@@ -69,7 +69,7 @@ fn no_threads_at_all_is_a_panic() {
 }
 
 #[test]
-fn the_default_is_as_many_threads_as_may_run_at_once() {
+fn the_default_is_the_parallelism() {
     let cpus = std::thread::available_parallelism().unwrap().get();
     assert_eq!(ThreadPool::default().max_count(), cpus);
     assert_eq!(Builder::new().build().max_count(), cpus);
@@ -78,7 +78,7 @@ fn the_default_is_as_many_threads_as_may_run_at_once() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_default_of_a_job_of_a_pinned_pool_is_that_and_its_threads_are_not_pinned() {
+fn a_pinned_jobs_default_pool_is_unpinned() {
     let cpus = || std::thread::available_parallelism().unwrap().get();
     let pinned = brigade::Pool::builder().threads(1).pin(brigade::Cpus::cores()).build().unwrap();
     let pool = pinned.submit(ThreadPool::default).join().unwrap();
@@ -94,7 +94,7 @@ fn the_default_of_a_job_of_a_pinned_pool_is_that_and_its_threads_are_not_pinned(
 
 /// Caught: a job that waits inside for another of the pool being replaced by one more thread.
 #[test]
-fn there_are_never_more_threads_than_asked_for() {
+fn threads_never_exceed_the_number_asked_for() {
     let (pool, gate) = (ThreadPool::new(1), Gate::closed());
     let other = ThreadPool::new(1);
     occupy(&other, 1, &gate);
@@ -108,7 +108,7 @@ fn there_are_never_more_threads_than_asked_for() {
 }
 
 #[test]
-fn one_thread_runs_jobs_in_the_order_of_their_submission() {
+fn one_thread_runs_jobs_in_order() {
     let pool = ThreadPool::new(1);
     let (told, tells) = mpsc::channel();
     for number in 0..1000 {
@@ -127,7 +127,7 @@ fn one_thread_runs_jobs_in_the_order_of_their_submission() {
 
 /// Caught: queues of each thread. One that takes several jobs at once starts the later ones too late, or never.
 #[test]
-fn as_many_jobs_as_there_are_threads_may_wait_for_each_other_group_after_group() {
+fn groups_as_large_as_the_pool_meet_in_turn() {
     let (pool, (told, tells)) = (ThreadPool::new(4), mpsc::channel());
     for _ in 0..200 {
         let meeting = Meeting::of(4);

@@ -51,7 +51,7 @@ fn a_name_with_a_nul_is_a_panic() {
 }
 
 #[test]
-fn a_job_may_use_most_of_the_stack_asked_for() {
+fn a_job_may_use_most_of_its_stack() {
     fn deep(levels: usize) -> usize {
         let page = black_box([1_u8; 4096]);
         usize::from(page[levels % 4096]) + if levels == 0 { 0 } else { deep(levels - 1) }

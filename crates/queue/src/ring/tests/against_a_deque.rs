@@ -151,14 +151,14 @@ fn every_sequence<O: Modelled>(length: u32) {
 }
 
 #[test]
-fn a_lifo_ring_that_wraps_does_what_a_deque_does() {
+fn a_wrapping_lifo_ring_is_a_deque() {
     every_sequence::<Lifo<8>>(6);
     every_sequence::<Lifo<16>>(4);
     every_sequence::<Lifo>(4);
 }
 
 #[test]
-fn a_fifo_ring_that_wraps_does_what_a_deque_does() {
+fn a_wrapping_fifo_ring_is_a_deque() {
     every_sequence::<Fifo<8>>(6);
     every_sequence::<Fifo<16>>(4);
     every_sequence::<Fifo>(4);
@@ -200,11 +200,11 @@ fn walks<O: Modelled>() {
 }
 
 #[test]
-fn a_lifo_ring_does_what_a_deque_does_over_many_laps() {
+fn a_lifo_ring_is_a_deque_over_many_laps() {
     walks::<Lifo<8>>();
 }
 
 #[test]
-fn a_fifo_ring_does_what_a_deque_does_over_many_laps() {
+fn a_fifo_ring_is_a_deque_over_many_laps() {
     walks::<Fifo<8>>();
 }

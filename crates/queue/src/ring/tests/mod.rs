@@ -65,7 +65,7 @@ fn fills_exactly<O: Modelled>(capacities: &[usize]) {
 }
 
 #[test]
-fn a_ring_of_narrow_positions_fills_to_exactly_its_capacity() {
+fn a_narrow_ring_fills_to_its_capacity() {
     // 8 bits can tell at most 128 slots apart.
     fills_exactly::<Lifo<8>>(&[1, 2, 4, 128]);
     fills_exactly::<Fifo<8>>(&[1, 2, 4, 128]);
@@ -89,7 +89,7 @@ fn refuses_too_many_slots<O: Order>(most: usize) {
 }
 
 #[test]
-fn a_ring_has_at_most_half_as_many_slots_as_there_are_positions() {
+fn a_ring_has_half_as_many_slots_as_positions() {
     refuses_too_many_slots::<Lifo<8>>(128);
     refuses_too_many_slots::<Fifo<8>>(128);
     refuses_too_many_slots::<Lifo<16>>(1 << 15);
@@ -97,7 +97,7 @@ fn a_ring_has_at_most_half_as_many_slots_as_there_are_positions() {
 }
 
 #[test]
-fn a_dropped_ring_drops_what_lies_across_the_wrap() {
+fn a_dropped_ring_drops_across_the_wrap() {
     fn body<O: Order>() {
         let count = std::rc::Rc::new(());
         let worker = Worker::<_, O>::starting_at(8, near_the_wrap::<O>()).unwrap();

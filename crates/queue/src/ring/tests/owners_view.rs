@@ -21,7 +21,7 @@ fn about_a_lap<O: Order>() -> impl Iterator<Item = u32> {
 }
 
 #[test]
-fn an_owner_that_pushed_about_a_lap_pops_the_remaining_items() {
+fn an_owner_pops_the_rest_after_about_a_lap() {
     fn body<O: Modelled>() {
         for pushes in about_a_lap::<O>() {
             for left in 0..4 {
@@ -41,7 +41,7 @@ fn an_owner_that_pushed_about_a_lap_pops_the_remaining_items() {
 }
 
 #[test]
-fn an_owner_that_pushed_about_a_lap_counts_the_remaining_items() {
+fn an_owner_counts_the_rest_after_about_a_lap() {
     fn body<O: Order>() {
         for pushes in about_a_lap::<O>() {
             for left in 0..4 {
@@ -63,7 +63,7 @@ fn counts<O: Order>(pushes: u32, left: u32) {
 }
 
 #[test]
-fn a_counted_push_counts_what_is_queued() {
+fn a_counted_push_counts_the_queue() {
     fn body<O: Order>() {
         for left in 0..4 {
             // The counted push does not complete a lap.
@@ -77,13 +77,13 @@ fn a_counted_push_counts_what_is_queued() {
 }
 
 #[test]
-fn a_counted_push_after_exactly_a_lap_counts_what_is_queued() {
+fn a_counted_push_after_a_lap_counts_the_queue() {
     counts::<Lifo<8>>(1 << 8, 1);
     counts::<Fifo<8>>(1 << 8, 1);
 }
 
 #[test]
-fn an_owner_whose_items_were_all_stolen_finds_all_slots_free() {
+fn an_owner_robbed_of_all_finds_all_slots_free() {
     fn body<O: Order>() {
         for pushes in about_a_lap::<O>() {
             let worker = pushes_only::<O>(pushes, 0);

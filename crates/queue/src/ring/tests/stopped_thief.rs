@@ -45,7 +45,7 @@ fn fails_a_step_beside_a_lap<O: Order>() {
 }
 
 #[test]
-fn a_claim_fails_after_any_number_of_pops_but_a_lap() {
+fn a_claim_fails_after_any_pops_but_a_lap() {
     fails_a_step_beside_a_lap::<Lifo<8>>();
     fails_a_step_beside_a_lap::<Fifo<8>>();
     fails_a_step_beside_a_lap::<Lifo<16>>();
@@ -69,7 +69,7 @@ fn succeeds_after_a_lap<O: Modelled>() {
 }
 
 #[test]
-fn a_claim_after_exactly_a_lap_of_pops_gets_what_is_queued_then() {
+fn a_claim_after_a_lap_of_pops_gets_the_queue() {
     succeeds_after_a_lap::<Lifo<8>>();
     succeeds_after_a_lap::<Fifo<8>>();
     succeeds_after_a_lap::<Lifo<16>>();
@@ -77,7 +77,7 @@ fn a_claim_after_exactly_a_lap_of_pops_gets_what_is_queued_then() {
 }
 
 #[test]
-fn a_claim_fails_if_the_owner_popped_one() {
+fn a_claim_fails_after_a_single_pop() {
     fn body<O: Modelled>() {
         let worker = with_three::<O>();
         let seen = observe(&worker);
@@ -92,7 +92,7 @@ fn a_claim_fails_if_the_owner_popped_one() {
 }
 
 #[test]
-fn a_claim_succeeds_if_the_owner_only_pushed() {
+fn a_claim_succeeds_after_pushes_only() {
     fn body<O: Order>() {
         let worker = with_three::<O>();
         let seen = observe(&worker);
@@ -105,7 +105,7 @@ fn a_claim_succeeds_if_the_owner_only_pushed() {
 }
 
 #[test]
-fn a_claim_fails_if_another_thief_came_and_went() {
+fn a_claim_fails_after_another_thief() {
     fn body<O: Order>() {
         let worker = with_three::<O>();
         let seen = observe(&worker);
@@ -141,7 +141,7 @@ fn sees_an_end_that_is_newer_by<O: Order>(pushes: u32) -> Result<u32, StealError
 }
 
 #[test]
-fn a_thief_never_counts_more_items_than_there_are_slots() {
+fn a_thief_never_counts_beyond_the_slots() {
     fn body<O: Order>() {
         let lap = 1 << O::BITS;
         assert_eq!(sees_an_end_that_is_newer_by::<O>(1), Ok(4));
@@ -173,7 +173,7 @@ fn all_ways_return_busy<O: Order>(worker: &Worker<u32, O>) {
 }
 
 #[test]
-fn other_thieves_get_busy_until_the_claim_is_released() {
+fn other_thieves_are_busy_until_the_release() {
     fn body<O: Order>() {
         let worker = with_three::<O>();
         let mut held = claim(&worker, &observe(&worker), 2).unwrap();
@@ -227,7 +227,7 @@ fn goes_on_beside_a_claim<O: Modelled>(capacity: usize, laps: u32) {
 }
 
 #[test]
-fn the_owner_goes_on_until_full_while_a_thief_holds_a_claim() {
+fn the_owner_fills_up_beside_a_claim() {
     goes_on_beside_a_claim::<Lifo<8>>(4, 3);
     goes_on_beside_a_claim::<Fifo<8>>(4, 3);
     goes_on_beside_a_claim::<Lifo<8>>(128, 3);
@@ -235,7 +235,7 @@ fn the_owner_goes_on_until_full_while_a_thief_holds_a_claim() {
 }
 
 #[test]
-fn a_ring_of_which_all_is_claimed_is_empty_and_full() {
+fn a_wholly_claimed_ring_is_empty_and_full() {
     fn body<O: Order>() {
         let worker = ring::<O>(4);
         worker.extend(0..4);

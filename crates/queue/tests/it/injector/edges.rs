@@ -14,7 +14,7 @@ const ABOUT_BLOCKS: [usize; 9] =
     [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK - 1, 2 * BLOCK, 2 * BLOCK + 1, 3 * BLOCK];
 
 #[test]
-fn a_batch_is_queued_in_order_wherever_it_starts_and_ends() {
+fn a_batch_is_queued_in_order_anywhere() {
     for before in ABOUT_BLOCKS {
         for batch in [0, 1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 3] {
             let injector = Injector::new();
@@ -29,7 +29,7 @@ fn a_batch_is_queued_in_order_wherever_it_starts_and_ends() {
 }
 
 #[test]
-fn popped_batches_stay_in_order_and_end_with_a_block() {
+fn popped_batches_keep_order_and_end_with_a_block() {
     let injector = Injector::new();
     injector.push_batch((0..2 * BLOCK).collect()).unwrap();
     let worker = fifo::Worker::new(1_024);
@@ -41,7 +41,7 @@ fn popped_batches_stay_in_order_and_end_with_a_block() {
 }
 
 #[test]
-fn a_popped_batch_is_limited_to_the_free_slots_and_one_more() {
+fn a_popped_batch_is_the_free_slots_and_one() {
     let (injector, worker) = (Injector::new(), lifo::Worker::new(4));
     injector.push_batch((0..9).collect()).unwrap();
     worker.push(100).unwrap();
@@ -82,7 +82,7 @@ fn a_closed_injector_takes_an_overflow() {
 }
 
 #[test]
-fn an_overflow_leaves_a_ring_to_a_busy_thief() {
+fn an_overflow_leaves_the_ring_to_its_thief() {
     let (injector, worker) = (Injector::new(), fifo::Worker::new(4));
     worker.extend(0..4);
     let claim = worker.drain(|_| 1).unwrap();
@@ -93,7 +93,7 @@ fn an_overflow_leaves_a_ring_to_a_busy_thief() {
 
 /// Counts while another thread pushes and pops: never more than there can be.
 #[test]
-fn the_length_is_plausible_while_another_thread_pushes_and_pops() {
+fn the_length_is_plausible_beside_pushes_and_pops() {
     let (injector, done) = (Injector::new(), AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -114,7 +114,7 @@ fn the_length_is_plausible_while_another_thread_pushes_and_pops() {
 }
 
 #[test]
-fn an_empty_injector_is_empty_after_any_number_of_items() {
+fn an_emptied_injector_is_empty() {
     let injector = Injector::new();
     for item in 0..3 * BLOCK {
         assert_eq!((injector.len(), injector.pop()), (0, None));
@@ -136,7 +136,7 @@ fn shards_are_rounded_up_to_a_power_of_two() {
 }
 
 #[test]
-fn a_closed_sharded_injector_keeps_the_items_it_accepted() {
+fn a_closed_sharded_injector_keeps_its_items() {
     let (injector, cursor) = (ShardedInjector::new(4), Cursor::at(3));
     (0..8).for_each(|item| injector.shard(item).push(item).unwrap());
     injector.close();

@@ -44,7 +44,7 @@ fn consume(injector: &ShardedInjector<Item>, start: usize, rng: &mut Rng) -> Vec
 }
 
 #[test]
-fn each_producer_keeps_its_order_among_several_consumers() {
+fn consumers_keep_each_producers_order() {
     let mut rng = Rng::with_seed(Seed::printed().below(u64::MAX));
     // Half as many as producers, so that two producers share each.
     let injector = ShardedInjector::new(PRODUCERS / 2);
@@ -90,12 +90,12 @@ fn one_of_each(take: impl Fn(&ShardedInjector<usize>, &Cursor) -> Option<usize>)
 }
 
 #[test]
-fn shards_take_turns_while_one_of_them_is_flooded() {
+fn shards_take_turns_beside_a_flooded_one() {
     one_of_each(ShardedInjector::pop);
 }
 
 #[test]
-fn batches_take_turns_while_one_shard_is_flooded() {
+fn batches_take_turns_beside_a_flooded_shard() {
     one_of_each(|injector, cursor| {
         let worker = fifo::Worker::new(8);
         injector.take_turns(cursor, |shard| shard.pop_batch_into(&worker, 50))
@@ -103,7 +103,7 @@ fn batches_take_turns_while_one_shard_is_flooded() {
 }
 
 #[test]
-fn a_producer_that_never_pauses_does_not_delay_the_items_of_others() {
+fn a_restless_producer_delays_no_other() {
     let injector = ShardedInjector::new(2);
     thread::scope(|scope| {
         // Ends when the injector is closed.
@@ -123,7 +123,7 @@ fn a_producer_that_never_pauses_does_not_delay_the_items_of_others() {
 }
 
 #[test]
-fn once_closed_a_sharded_injector_takes_nothing_and_gives_what_it_took() {
+fn a_closed_sharded_injector_accepts_nothing() {
     let injector = ShardedInjector::new(PRODUCERS);
     let accepted: usize = thread::scope(|scope| {
         let injector = &injector;
@@ -152,7 +152,7 @@ fn once_closed_a_sharded_injector_takes_nothing_and_gives_what_it_took() {
 }
 
 #[test]
-fn counts_of_a_sharded_injector_are_those_of_its_shards() {
+fn a_sharded_injectors_counts_are_its_shards() {
     let injector = ShardedInjector::new(3);
     let cursor = Cursor::default();
     assert_eq!((injector.len(), injector.pushed(), injector.is_empty()), (0, 0, true));
@@ -169,7 +169,7 @@ fn counts_of_a_sharded_injector_are_those_of_its_shards() {
 }
 
 #[test]
-fn a_count_that_is_read_meanwhile_is_never_negative_nor_more_than_was_pushed() {
+fn a_concurrent_count_is_within_the_pushes() {
     let injector = ShardedInjector::new(2);
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -83,7 +83,7 @@ fn six_that_share_a_handle<O: Order>() -> (Ledger, Worker<Ending<O>, O>, Shared<
 }
 
 #[test]
-fn the_drop_of_an_item_may_drop_the_last_handle_of_its_ring() {
+fn an_items_drop_may_drop_its_rings_last_handle() {
     fn body<O: Order>() {
         let (ledger, worker, handle) = six_that_share_a_handle::<O>();
         let taken = worker.pop();
@@ -98,7 +98,7 @@ fn the_drop_of_an_item_may_drop_the_last_handle_of_its_ring() {
 }
 
 #[test]
-fn the_drop_of_an_item_in_a_drain_may_drop_a_stealer_of_its_ring() {
+fn a_drained_items_drop_may_drop_its_rings_stealer() {
     fn body<O: Order>() {
         let (ledger, worker, _handle) = six_that_share_a_handle::<O>();
         drop(worker.drain(|_| 3));
@@ -111,7 +111,7 @@ fn the_drop_of_an_item_in_a_drain_may_drop_a_stealer_of_its_ring() {
 }
 
 #[test]
-fn the_drop_of_an_item_may_push_to_its_injector() {
+fn an_items_drop_may_push_to_its_injector() {
     struct Again(Weak<Injector<Again>>, u32, #[allow(dead_code, reason = "is dropped")] Item);
     impl Drop for Again {
         fn drop(&mut self) {

@@ -76,7 +76,7 @@ fn items_without_size_are_dropped_once() {
 }
 
 #[test]
-fn items_that_are_never_zero_come_out() {
+fn never_zero_items_come_out() {
     comes_out_of_all(|number| NonZeroU8::new(number as u8 | 1).unwrap());
 }
 
@@ -106,7 +106,7 @@ fn aligned_items_come_out() {
 }
 
 #[test]
-fn items_that_are_not_unpin_come_out() {
+fn items_without_unpin_come_out() {
     #[derive(Debug, PartialEq)]
     struct Pinned(usize, PhantomPinned);
     comes_out_of_all(|number| Pinned(number, PhantomPinned));
@@ -132,7 +132,7 @@ fn items_of_a_mebibyte_come_out() {
 type Large = [u8; 16 << 10];
 
 #[test]
-fn queues_larger_than_the_stack_are_created_on_the_heap() {
+fn queues_beyond_the_stack_are_made_on_the_heap() {
     on_a_stack_of(256, || {
         assert_eq!(lifo::Worker::<Large>::new(256).pop(), None);
         assert_eq!(fifo::Worker::<Large>::new(256).pop(), None);
@@ -141,7 +141,7 @@ fn queues_larger_than_the_stack_are_created_on_the_heap() {
 }
 
 #[test]
-fn items_of_16_kibibytes_pass_over_a_small_stack() {
+fn items_of_16_kib_pass_over_a_small_stack() {
     // Separate functions, since a debug build keeps every copy of an item in its function's frame.
     fn push<O: Order>(worker: &Worker<Large, O>) {
         assert!(worker.push([1; 16 << 10]).is_ok());

@@ -22,7 +22,7 @@ fn assert_usable<O: Order>(ledger: &Ledger, worker: &Worker<Item, O>) {
 }
 
 #[test]
-fn a_closure_that_panics_claims_nothing() {
+fn a_panicking_closure_claims_nothing() {
     fn body<O: Order>() {
         let ledger = Ledger::open();
         let (source, destination) = (ring::<O>(&ledger, 3), ring::<O>(&ledger, 2));
@@ -39,7 +39,7 @@ fn a_closure_that_panics_claims_nothing() {
 }
 
 #[test]
-fn an_iterator_that_panics_at_any_call_leaves_the_items_it_yielded() {
+fn a_panicking_iterator_leaves_its_yielded_items() {
     fn body<O: Order>() {
         for call in 0..=5 {
             let ledger = Ledger::open();
@@ -86,7 +86,7 @@ impl Iterator for Liar<'_> {
 impl ExactSizeIterator for Liar<'_> {}
 
 #[test]
-fn an_iterator_with_a_wrong_size_hint_adds_what_it_yields() {
+fn a_wrong_size_hint_adds_the_yielded_items() {
     fn body<O: Order>() {
         for left in [0, 1, 3, 6, 7, 100] {
             for hint in [(0, Some(0)), (3, Some(1)), (6, None), (usize::MAX, Some(usize::MAX))] {
@@ -104,7 +104,7 @@ fn an_iterator_with_a_wrong_size_hint_adds_what_it_yields() {
 }
 
 #[test]
-fn a_drain_that_is_dropped_drops_the_rest_though_one_drop_panics() {
+fn a_dropped_drain_drops_the_rest_after_a_panic() {
     fn body<O: Order>() {
         for bomb in 1..4 {
             let ledger = Ledger::open();
@@ -124,7 +124,7 @@ fn a_drain_that_is_dropped_drops_the_rest_though_one_drop_panics() {
 }
 
 #[test]
-fn a_ring_that_is_dropped_drops_the_rest_though_one_drop_panics() {
+fn a_dropped_ring_drops_the_rest_after_a_panic() {
     fn body<O: Order>() {
         for bomb in 0..4 {
             let ledger = Ledger::open();
@@ -139,7 +139,7 @@ fn a_ring_that_is_dropped_drops_the_rest_though_one_drop_panics() {
 }
 
 #[test]
-fn an_injector_that_is_dropped_drops_the_rest_though_one_drop_panics() {
+fn a_dropped_injector_drops_the_rest_after_a_panic() {
     // The second item, one at the end of a block, one at the start of the next, and the last.
     for bomb in [1, 510, 511, 1_199] {
         let ledger = Ledger::open();
@@ -152,7 +152,7 @@ fn an_injector_that_is_dropped_drops_the_rest_though_one_drop_panics() {
 }
 
 #[test]
-fn a_sharded_injector_that_is_dropped_drops_the_rest_though_one_drop_panics() {
+fn a_dropped_sharded_injector_drops_the_rest_after_a_panic() {
     let ledger = Ledger::open();
     let injector = ShardedInjector::new(2);
     for number in 0..6 {
@@ -164,7 +164,7 @@ fn a_sharded_injector_that_is_dropped_drops_the_rest_though_one_drop_panics() {
 }
 
 #[test]
-fn an_overflow_is_moved_though_the_drop_of_its_items_would_panic() {
+fn an_overflow_moves_items_that_panic_on_drop() {
     fn body<O: Order>() {
         let ledger = Ledger::open();
         let (worker, injector) = (ring::<O>(&ledger, 8), Injector::new());

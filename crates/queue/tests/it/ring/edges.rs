@@ -15,7 +15,7 @@ fn has_capacity<O: Order>(asked: usize, expected: usize) {
 }
 
 #[test]
-fn a_capacity_is_rounded_up_to_a_power_of_two_and_at_least_one() {
+fn a_capacity_rounds_up_to_a_power_of_two() {
     fn body<O: Order>() {
         for (asked, expected) in [(0, 1), (1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (100, 128)] {
             has_capacity::<O>(asked, expected);
@@ -33,7 +33,7 @@ fn a_capacity_is_rounded_up_to_a_power_of_two_and_at_least_one() {
 
 #[test]
 #[cfg(target_pointer_width = "64")]
-fn more_slots_than_positions_can_tell_apart_are_an_error() {
+fn more_slots_than_positions_are_an_error() {
     fn body<O: Order>() {
         for asked in [(1 << 31) + 1, 1 << 32, (1 << 32) + 1, 1 << 63, usize::MAX] {
             let error = Worker::<u8, O>::try_new(asked).unwrap_err();
@@ -59,7 +59,7 @@ fn the_text_of_an_error_says_what_to_do() {
 #[test]
 #[should_panic(expected = "ask for fewer")]
 #[cfg(target_pointer_width = "64")]
-fn a_ring_that_can_not_be_made_panics_with_the_text_of_the_error() {
+fn an_impossible_ring_panics_with_the_errors_text() {
     drop(lifo::Worker::<u8>::new(usize::MAX));
 }
 
@@ -80,7 +80,7 @@ fn a_steal_error_says_what_to_do() {
 }
 
 #[test]
-fn stealers_are_equal_if_they_steal_from_one_ring() {
+fn stealers_of_one_ring_are_equal() {
     fn body<O: Order>() {
         let (one, other) = (Worker::<u8, O>::new(4), Worker::<u8, O>::new(4));
         assert_eq!(one.stealer(), one.stealer().clone());
@@ -93,7 +93,7 @@ fn stealers_are_equal_if_they_steal_from_one_ring() {
 }
 
 #[test]
-fn a_queue_is_debug_although_its_items_are_not() {
+fn a_queue_is_debug_for_any_item() {
     struct Opaque;
     fn body<O: Order>() {
         let worker = Worker::<Opaque, O>::new(4);
@@ -135,7 +135,7 @@ fn items_of_a_dropped_worker_can_be_stolen() {
 }
 
 #[test]
-fn the_last_handle_drops_the_remaining_items() {
+fn the_last_handle_drops_the_rest() {
     fn body<O: Order>() {
         let ledger = Ledger::open();
         let worker = Worker::<Item, O>::new(8);

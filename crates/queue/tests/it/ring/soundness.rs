@@ -39,13 +39,13 @@ fn for_each_forgotten<O: Order>(then: fn(&Ledger, Ring<O>)) {
 }
 
 #[test]
-fn a_forgotten_drain_leaks_and_drops_nothing_twice() {
+fn a_forgotten_drain_leaks_and_drops_no_item_twice() {
     for_each_forgotten::<lifo::Lifo>(|_, worker| drop(worker));
     for_each_forgotten::<fifo::Fifo>(|_, worker| drop(worker));
 }
 
 #[test]
-fn after_a_forgotten_drain_the_owner_goes_on_in_the_remaining_slots() {
+fn the_owner_goes_on_after_a_forgotten_drain() {
     fn body<O: Order>(ledger: &Ledger, worker: Ring<O>) {
         assert_eq!(worker.len(), 1);
         let pushed = ledger.items(8).map(|item| worker.push(item)).filter(Result::is_ok).count();
@@ -74,7 +74,7 @@ fn after_a_forgotten_drain_thieves_get_busy() {
 }
 
 #[test]
-fn a_drain_forgotten_after_its_last_item_leaks_nothing() {
+fn a_drain_forgotten_at_its_end_leaks_nothing() {
     fn body<O: Order>() {
         let (ledger, worker) = forget_a_drain::<O>(4);
         assert_eq!(worker.stealer_ref().steal_one().map(|item| item.0), Ok(4));
@@ -144,7 +144,7 @@ fn the_closure_of_steal_may_use_either_ring() {
 }
 
 #[test]
-fn the_closure_of_steal_and_pop_may_use_either_ring() {
+fn steal_and_pops_closure_may_use_either_ring() {
     fn body<O: Order>() {
         meddle::<O>(|source, destination, meddling, _| {
             let stolen = source.stealer_ref().steal_and_pop(destination, |count| {
@@ -193,7 +193,7 @@ fn the_iterator_of_extend_may_use_the_ring() {
 }
 
 #[test]
-fn a_steal_within_a_steal_from_the_same_ring_takes_its_share_first() {
+fn a_steal_within_a_steal_takes_first() {
     fn body<O: Order>() {
         let ledger = Ledger::open();
         let (source, inner, outer) = (ring::<O>(&ledger, 6), ring(&ledger, 0), ring(&ledger, 0));
@@ -233,7 +233,7 @@ fn told<O: Order>(source: &Ring<O>, destination: &Ring<O>) -> Vec<(u32, usize)> 
 }
 
 #[test]
-fn a_closure_is_called_once_with_the_number_of_items() {
+fn a_closure_is_called_once_with_the_length() {
     fn body<O: Order>() {
         let ledger = Ledger::open();
         assert_eq!(told(&ring::<O>(&ledger, 8), &ring(&ledger, 0)), [(1, 8), (1, 7), (1, 6)]);
@@ -244,7 +244,7 @@ fn a_closure_is_called_once_with_the_number_of_items() {
 }
 
 #[test]
-fn a_closure_is_not_called_for_an_empty_ring() {
+fn an_empty_ring_calls_no_closure() {
     fn body<O: Order>() {
         let ledger = Ledger::open();
         assert_eq!(told(&ring::<O>(&ledger, 0), &ring(&ledger, 0)), [(0, 0); 3]);
@@ -255,7 +255,7 @@ fn a_closure_is_not_called_for_an_empty_ring() {
 }
 
 #[test]
-fn a_closure_that_returns_too_many_gets_all_items() {
+fn a_closure_returning_too_many_gets_all() {
     fn body<O: Order>() {
         for wanted in [5, 9, 1 << 20, usize::MAX] {
             let ledger = Ledger::open();

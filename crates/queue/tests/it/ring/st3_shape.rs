@@ -163,7 +163,7 @@ fn outlives<Q: Queue<u32>>() {
 }
 
 #[test]
-fn the_pairs_that_are_returned_are_an_item_and_a_count() {
+fn a_returned_pair_is_an_item_and_a_count() {
     let (from, to) = (lifo::Worker::<u32>::new(32), lifo::Worker::<u32>::new(32));
     from.extend(0..10);
     let stealer = from.stealer_ref();
@@ -173,7 +173,7 @@ fn the_pairs_that_are_returned_are_an_item_and_a_count() {
 }
 
 #[test]
-fn the_errors_can_be_told_apart_by_a_match_without_a_wildcard() {
+fn errors_can_be_matched_without_a_wildcard() {
     fn name(result: Result<fifo::Drain<'_, u32>, StealError>) -> &'static str {
         match result {
             Ok(_) => "some",

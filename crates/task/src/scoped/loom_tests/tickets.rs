@@ -91,7 +91,7 @@ impl Here {
 
 /// Caught: `give_back` with Relaxed; `end_one` that returns nothing at the end of `keep_tickets`.
 #[test]
-fn a_scope_ends_after_a_job_whose_ticket_its_worker_keeps() {
+fn a_scope_ends_after_a_job_with_a_kept_ticket() {
     check(4, || {
         let here = Here::new();
         here.issue();
@@ -105,7 +105,7 @@ fn a_scope_ends_after_a_job_whose_ticket_its_worker_keeps() {
 ///
 /// Caught: `issue` that leaves the ticket among those that are kept; `give_back` with Relaxed.
 #[test]
-fn a_scope_ends_after_what_its_jobs_add_with_kept_tickets() {
+fn a_scope_ends_after_jobs_with_kept_tickets() {
     check(3, || {
         let here = Here::new();
         here.issue();
@@ -130,7 +130,7 @@ fn a_scope_ends_after_what_its_jobs_add_with_kept_tickets() {
 ///
 /// Caught: a body that does not return it; `return_tickets` that returns it twice.
 #[test]
-fn a_body_that_waits_returns_the_tickets_of_what_it_runs_before_it_sleeps() {
+fn a_waiting_body_returns_tickets_before_it_sleeps() {
     check(3, || {
         let here = Here::new();
         here.issue();
@@ -147,7 +147,7 @@ fn a_body_that_waits_returns_the_tickets_of_what_it_runs_before_it_sleeps() {
 
 /// Caught: `issue_counted` that keeps as many as it has counted; `end_body` that forgets what is kept.
 #[test]
-fn a_body_returns_the_tickets_that_it_has_taken_in_bulk() {
+fn a_body_returns_tickets_taken_in_bulk() {
     check(4, || {
         let here = Here::new();
         let kept = keep_tickets();

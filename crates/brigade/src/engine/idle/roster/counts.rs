@@ -202,7 +202,7 @@ mod tests {
 
     /// Caught: each reduction of the size counted all blocked workers as leaving.
     #[test]
-    fn going_down_and_up_while_workers_are_blocked_makes_room_for_no_more() {
+    fn a_resize_beside_blocked_workers_adds_no_room() {
         let (small, large) =
             (Size { core: 1, max: 1, spare: 2 }, Size { core: 1, max: 2, spare: 2 });
         let mut count = with_blocked(large, 4);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_set_again_makes_no_blocked_worker_leave() {
+    fn a_limit_set_again_retires_no_blocked_worker() {
         let size = Size { core: 1, max: 2, spare: 2 };
         let mut count = with_blocked(size, 3);
         count.resize(size);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_is_below_its_core_size_until_it_has_that_many_workers() {
+    fn a_pool_is_below_its_core_until_filled() {
         let mut count = Counts::new(Size { core: 1, max: 3, spare: 0 }, true);
         assert!(count.is_below_core());
         count.add();
@@ -236,7 +236,7 @@ mod tests {
     /// Caught: a worker that returned to a smaller pool, while another was blocked, was no longer expected to leave, and
     /// neither was the other. So the pool stayed too large; or the last active worker left, and none could be started.
     #[test]
-    fn a_pool_that_a_worker_leaves_has_another_or_room_for_one_and_comes_to_its_size() {
+    fn a_leaving_worker_leaves_another_or_room() {
         let mut seed = Seed::printed();
         for _ in 0..20_000 {
             let mut size = |core| {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_that_return_to_a_smaller_pool_leave_until_it_has_its_size() {
+    fn workers_returning_to_a_smaller_pool_leave() {
         let mut count = with_blocked(Size { core: 4, max: 4, spare: 4 }, 4);
         count.resize(Size { core: 1, max: 1, spare: 1 });
         let mut left = 0;

@@ -196,7 +196,7 @@ mod tests {
 
     /// Each time, the only worker leaves without releasing its index, as if its last hook did not return.
     #[test]
-    fn a_roster_whose_indices_are_all_taken_has_room_for_none() {
+    fn a_roster_without_free_indices_has_no_room() {
         let idle = idle(0, 1);
         for place in 0..PLACES {
             assert!(matches!(idle.hold(), Ok(Some(index)) if index == place));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lazy_pool_may_be_empty_until_its_first_worker_runs() {
+    fn a_lazy_pool_may_be_empty_at_first() {
         let lazy = |core| {
             let size = Size { core, max: 2, spare: 0 };
             Idle::new(&Config { size, first: Some(0), ..Config::default() }, 2)
@@ -236,7 +236,7 @@ mod tests {
 
     /// Caught: a second thread for a job for which the first had just arrived.
     #[test]
-    fn a_worker_that_has_arrived_is_about_to_look_unless_it_is_in_a_hook() {
+    fn an_arrived_worker_looks_unless_in_a_hook() {
         for (calls_hook, coming) in [(false, 1), (true, 0)] {
             let idle = idle(0, 2);
             assert!(matches!(idle.hold(), Ok(Some(0))));
@@ -251,7 +251,7 @@ mod tests {
 
     /// Caught: the last two workers each relied on the other to wait on the driver.
     #[test]
-    fn the_last_parked_worker_stays_while_the_driver_is_wanted() {
+    fn the_last_parked_worker_stays_for_the_driver() {
         let idle = idle(0, 2);
         for index in 0..2 {
             assert_eq!(idle.change(|roster| roster.pick_another(true)).start, Some(index));
