@@ -1,6 +1,7 @@
 //! How many threads there are, and what the counts say.
 
 use std::sync::mpsc;
+use std::thread;
 
 use brigade_testkit::{Gate, Meeting, eventually, test};
 use threadpool::{Builder, ThreadPool};
@@ -70,7 +71,7 @@ fn no_threads_at_all_is_a_panic() {
 
 #[test]
 fn the_default_is_the_parallelism() {
-    let cpus = std::thread::available_parallelism().unwrap().get();
+    let cpus = thread::available_parallelism().unwrap().get();
     assert_eq!(ThreadPool::default().max_count(), cpus);
     assert_eq!(Builder::new().build().max_count(), cpus);
     assert_eq!(Builder::default().build().max_count(), cpus);
@@ -79,7 +80,7 @@ fn the_default_is_the_parallelism() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_pinned_jobs_default_pool_is_unpinned() {
-    let cpus = || std::thread::available_parallelism().unwrap().get();
+    let cpus = || thread::available_parallelism().unwrap().get();
     let pinned = brigade::Pool::builder().threads(1).pin(brigade::Cpus::cores()).build().unwrap();
     let pool = pinned.submit(ThreadPool::default).join().unwrap();
     assert_eq!(pool.max_count(), cpus());
@@ -98,11 +99,16 @@ fn threads_never_exceed_the_number_asked_for() {
     let (pool, gate) = (ThreadPool::new(1), Gate::closed());
     let other = ThreadPool::new(1);
     occupy(&other, 1, &gate);
-    let waits = other.clone();
-    pool.execute(move || waits.join());
-    eventually("the job waits", || pool.active_count() == 1);
-    pool.execute(|| ());
-    assert_eq!((pool.active_count(), pool.queued_count()), (1, 1));
+    let (tells, threads) = mpsc::channel();
+    let (waits, tell) = (other.clone(), move || tells.send(thread::current().id()).unwrap());
+    let tells_too = tell.clone();
+    pool.execute(move || {
+        tell();
+        waits.join();
+    });
+    pool.execute(tells_too);
+    // The thread runs the second job inside its wait.
+    assert_eq!(threads.recv().unwrap(), threads.recv().unwrap());
     gate.open();
     pool.join();
 }
