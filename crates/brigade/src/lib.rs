@@ -154,8 +154,8 @@ work with this one](guide::works_with).\n\n"
 //!
 //! # Platforms
 //!
-//! Tested on Linux with 64 and 32 bits, and on Windows under Wine; compiled for macOS, FreeBSD and, without `io`, wasm, where no pool can be
-//! built. Pins, nice values and limits of cgroups exist on Linux only; forks, pipes and Unix sockets on Unix.
+//! Tested on Linux with 64 and 32 bits, on ARM64 under qemu, and on Windows under Wine; compiled for macOS, FreeBSD and, without `io`, wasm,
+//! where jobs run [in the waits of their submitters](Builder::without_threads). Pins, nice values and limits of cgroups exist on Linux only; forks, pipes and Unix sockets on Unix.
 //! Targets without 64-bit atomics need the feature `portable-atomic`.
 //!
 //! # Features

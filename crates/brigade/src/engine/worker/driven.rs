@@ -79,6 +79,8 @@ pub(crate) struct Driven {
     core: Arc<Core>,
     /// `None` once the pool has ended. Locked while a thread acts as the worker.
     worker: Mutex<Option<Worker>>,
+    /// Whether a thread acts as the worker, for a thread that only asks: if that took the lock, another that would act could fail to.
+    is_used: AtomicBool,
     /// Whether the worker has left.
     has_ended: AtomicBool,
     /// Threads that wait, and would act as the worker of a threadless pool.
@@ -106,8 +108,9 @@ impl Driven {
         let worker = Worker::at(core.clone(), index, role);
         core.work.idle.start_search();
         worker.pause();
-        let (worker, has_ended) = (Mutex::new(Some(worker)), AtomicBool::new(false));
-        Arc::new(Self { core, worker, has_ended, waiting: Mutex::default() })
+        let [is_used, has_ended] = [false; 2].map(AtomicBool::new);
+        let (worker, waiting) = (Mutex::new(Some(worker)), Mutex::default());
+        Arc::new(Self { core, worker, is_used, has_ended, waiting })
     }
 
     pub(super) fn is_of(&self, key: Key) -> bool {
@@ -186,7 +189,9 @@ impl Driven {
 
     /// Whether no thread acts as the worker.
     pub(super) fn is_free(&self) -> bool {
-        self.worker.try_lock().is_some_and(|worker| worker.is_some()) && !self.has_ended()
+        // Ordering: Relaxed: a thread that waits until it is `true` lists itself before it asks, and the thread that makes it so looks at the list
+        // afterwards, each under the list's lock.
+        !self.is_used.load(Ordering::Relaxed) && !self.has_ended()
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -208,6 +213,8 @@ impl Driven {
     pub(super) fn call<R>(&self, enters: bool, call: impl FnOnce(&Worker) -> R) -> Option<R> {
         let worker = self.worker.try_lock()?;
         let worker = worker.as_ref().filter(|_| !self.has_ended())?;
+        self.is_used.store(true, Ordering::Relaxed);
+        let _used = Defer(|| self.is_used.store(false, Ordering::Relaxed));
         let call = || {
             match worker.withdraw() {
                 Parked::Leave => {
