@@ -129,7 +129,10 @@ fn wait_for_jobs<F: Future>(
             return result;
         }
         // A handle that has yielded is ready, and not among the awaited jobs.
-        worker.into_iter().for_each(Worker::give_way);
+        match worker {
+            Some(worker) => worker.give_way(),
+            None => catch_up(entered()),
+        }
     };
     // As long as no handle is polled, this allocates nothing.
     let mut polled = Polled::new((*thread).clone().into(), (*thread).clone());

@@ -255,3 +255,26 @@ fn work_needing_its_own_thread_is_refused() {
     let message = local.join().unwrap_err().to_string();
     assert!(message.contains("a pool with threads"), "{message}");
 }
+
+/// Caught: no thread fired the timer while a job that its submitter ran polled.
+#[test]
+fn a_limit_ends_a_busy_future() {
+    let busy = || {
+        time::timeout(SOON, async {
+            loop {
+                time::sleep(Duration::ZERO).await;
+            }
+        })
+    };
+    assert!(threadless().block_on(busy()).is_err());
+    let builder = Pool::builder().without_threads().capacity(1).when_full(WhenFull::RunInCaller);
+    let pool = builder.build().unwrap();
+    pool.execute(|| ());
+    let (handle, ran) = (pool.handle(), Arc::new(AtomicU32::new(0)));
+    let count = ran.clone();
+    pool.execute(move || {
+        assert!(handle.block_on(busy()).is_err());
+        count.store(1, Ordering::Relaxed);
+    });
+    assert_eq!(ran.load(Ordering::Relaxed), 1, "by its submitter");
+}
