@@ -354,10 +354,7 @@ impl Source {
         {
             all.push(Setting::RunsThreads);
         }
-        // Not yet for pools whose jobs wait for each other's: seed 0xf224d5066 of such programs hangs.
-        if !self.is_pair {
-            all.extend(self.one_in(8).then_some(Setting::WithoutThreads));
-        }
+        all.extend(self.one_in(8).then_some(Setting::WithoutThreads));
         Settings(least, most, all)
     }
 

@@ -22,6 +22,7 @@ use crate::engine::current;
 use crate::engine::idle::{Parked, Parking, Roster};
 use crate::engine::key::Key;
 use crate::engine::probe::Event;
+use crate::engine::processor::Processor;
 use crate::engine::sleep::backoff::LOOK_AGAIN;
 use crate::engine::sleep::events::blocked::BlockedThread;
 
@@ -262,28 +263,26 @@ impl Worker {
             let core = &below.processor.core;
             core.config.is_driven && Some(core.work.key) == key
         };
-        let act = |below: &Self| {
-            let (core, index) = (&below.processor.core, below.processor.index);
-            let call = || core.work.events.resources.enter(|| enter_job(core, || call(below)));
-            current::work_as(core.work.key, index, || BELOW.set(self, || CURRENT.set(below, call)))
-        };
+        let act =
+            |below: &Self| self.act_as(below, || enter_job(&below.processor.core, || call(below)));
         BELOW.with(|below| below.filter(is_it).map(act))
+    }
+
+    /// Calls a closure as the worker below. This worker is the one below meanwhile, so a wait in the closure for a job of its pool finds it.
+    fn act_as<R>(&self, below: &Self, call: impl FnOnce() -> R) -> R {
+        let Processor { core, index, .. } = &below.processor;
+        let call = || core.work.events.resources.enter(call);
+        current::work_as(core.work.key, *index, || BELOW.set(self, || CURRENT.set(below, call)))
     }
 
     /// Runs mail of the worker whose job runs this pool, or a job of that pool if it has no threads either: no other thread may. `false` if
     /// there is none.
     pub(super) fn run_below(&self) -> bool {
-        let run = |below: &Self| {
-            let (core, index) = (&below.processor.core, below.processor.index);
-            let run = || if core.config.is_driven { below.run_one() } else { below.run_mail() };
-            let run = || core.work.events.resources.enter(run);
-            current::work_as(core.work.key, index, || CURRENT.set(below, run))
-        };
-        let has_some = |below: &&Self| {
-            below.processor.core.config.is_driven || !below.processor.me.mailbox.is_empty()
-        };
-        self.processor.core.config.is_driven
-            && BELOW.with(|below| below.filter(has_some).is_some_and(run))
+        let is_driven = |worker: &Self| worker.processor.core.config.is_driven;
+        let step = |below: &Self| if is_driven(below) { below.run_one() } else { below.run_mail() };
+        let run = |below: &Self| self.act_as(below, || step(below));
+        let has_some = |below: &&Self| is_driven(below) || !below.processor.me.mailbox.is_empty();
+        is_driven(self) && BELOW.with(|below| below.filter(has_some).is_some_and(run))
     }
 
     /// How long a wait above a job of another pool without threads sleeps before it looks for that pool's jobs. No submitter wakes it for them.

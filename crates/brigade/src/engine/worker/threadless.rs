@@ -52,8 +52,8 @@ pub(crate) fn note_use(key: Key) {
 /// The pools whose worker this thread would act as in a wait for a job of the pool `key`, the best of them first.
 fn pools_of_wait(key: Option<Key>) -> Vec<Arc<Driven>> {
     let used = USED.try_with(|used| used.borrow().clone()).unwrap_or_default();
-    let mut keys =
-        key.and_then(Key::if_threadless).into_iter().chain(used.into_iter().rev()).peekable();
+    let others = used.into_iter().rev().filter(|&used| Some(used) != key);
+    let mut keys = key.and_then(Key::if_threadless).into_iter().chain(others).peekable();
     if keys.peek().is_none() {
         return Vec::new();
     }

@@ -278,3 +278,14 @@ fn a_limit_ends_a_busy_future() {
     });
     assert_eq!(ran.load(Ordering::Relaxed), 1, "by its submitter");
 }
+
+/// Caught: a job that ran above the wait for another pool did not find that pool's worker below it.
+#[test]
+fn a_job_above_a_wait_for_another_pool_waits_for_it_too() {
+    let (one, two) = (threadless(), threadless());
+    let (first, second) = (two.handle(), two.handle());
+    let nap = one.submit(move || first.block_on(time::sleep(10 * SOON)));
+    let nested = one.submit(move || second.submit(|| 7).join().unwrap());
+    nap.join().unwrap();
+    assert_eq!(nested.join().unwrap(), 7);
+}
