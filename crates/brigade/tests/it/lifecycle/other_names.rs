@@ -5,7 +5,9 @@ use std::path::Path;
 use std::{fs, iter};
 
 use brigade::Pool;
-use brigade_testkit::test;
+use brigade_testkit::{Gate, test};
+
+use crate::support::busy::occupy;
 
 /// A name, and the file and the first words of what it is here.
 const NAMES: [(&str, &str, &str); 16] = [
@@ -51,8 +53,11 @@ fn names_of_other_crates_do_the_same() {
     let pool = Pool::builder().threads(1).thread_name("cook").queue_size(1).build().unwrap();
     let name = || std::thread::current().name().unwrap().starts_with("cook");
     assert!(pool.spawn_blocking(name).join().unwrap());
-    let later = pool.job().after(std::time::Duration::from_secs(3600)).submit(|| ()).unwrap();
+    let gate = Gate::closed();
+    occupy(&pool, &gate);
+    let waiting = pool.submit(|| ());
     assert!(pool.try_execute(|| ()).is_err(), "it is full");
-    assert!(later.abort());
-    assert!(later.join().is_err_and(|error| error.is_cancelled()));
+    assert!(waiting.abort());
+    assert!(waiting.join().is_err_and(|error| error.is_cancelled()));
+    gate.open();
 }
