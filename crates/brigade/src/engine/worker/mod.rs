@@ -222,10 +222,12 @@ impl Worker {
     }
 
     /// Whether less than a quarter of the stack is left, so that no further job may run inside a wait; where the stack is
-    /// not known, whether the worker is inside so many waits. Never in a `LocalPool`: no other thread runs its jobs.
+    /// not known, whether the worker is inside so many waits. Never in a `LocalPool`, as no other thread runs its jobs; nor by
+    /// the number of waits in a pool whose waits run anything, whose spawner may start no further thread.
     fn is_deep(&self) -> bool {
-        let is_used_up = || self.stack.has_less_than(4).unwrap_or(self.processor.depth() > LEVELS);
-        !self.processor.core.config.is_driven && is_used_up()
+        let config = &self.processor.core.config;
+        let has_levels = || !config.waits_run_anything() && self.processor.depth() > LEVELS;
+        !config.is_driven && self.stack.has_less_than(4).unwrap_or_else(has_levels)
     }
 
     /// Whether mail may run inside a wait: an eighth of the stack is left, because no other thread may run it.
