@@ -1,4 +1,4 @@
-//! The model of a pool: the wake-up rule, the search, the injectors and the sleep of `crates/brigade/src/engine/idle/README.md` and
+//! The model of a pool: the wake-up rule, the search, the injectors and the sleep of `crates/brigade/src/engine/wake/README.md` and
 //! `engine`, step by step, with each access to a line that other threads have.
 //!
 //! What is not on the way of a plain job is left out: growth, timers, I/O, mailboxes, classes of jobs, forks, the end.

@@ -6,7 +6,7 @@ use brigade_sync::time;
 
 use super::key::Key;
 use super::registry::{current_pool, reach};
-use super::timers::Clock;
+use super::timers::clock::Clock;
 
 /// Returns the present time: [`Instant::now`], unless the [current pool](crate::Handle::current) has a virtual clock,
 /// like `LocalPool::paused`.
@@ -31,7 +31,7 @@ pub fn now() -> Instant {
 /// The present time in `pool`.
 #[inline]
 pub(crate) fn now_in(pool: Key) -> Instant {
-    let of_pool = || reach(pool, |at| at.core().map(|core| core.work.events.timers.clock().now()));
+    let of_pool = || reach(pool, |at| at.shared().map(|shared| shared.events.timers.clock().now()));
     let now = if Clock::MAY_BE_PAUSED { of_pool() } else { None };
     now.unwrap_or_else(time::now)
 }

@@ -1,67 +1,83 @@
 //! The engine: how the workers of a pool find work, sleep, and end. It must not know through which API a job is
 //! submitted.
 //!
-//! [`core`] is the state shared by a pool's owner, handles and workers: it accepts work and starts threads. [`work`]
-//! composes the parts below it, and ends the pool. [`worker`] is the side of a worker's thread. [`registry`] leads from
-//! a [`key`] to either.
+//! Two structs of plain data: [`shared`] is the state that all threads of a pool share, [`worker`] the state that only a
+//! worker's thread uses. Each protocol has a module with all of its functions, and most have a page.
 
-// Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
+// Each module imports only from those in the lines below it (`ci/imports.sh` checks that), or from
+// those in the first line, which are data of all:
 //
+//     shared   worker
 //     clock
-//     registry   supply
-//     worker
-//     processor
-//     core
-//     probe
-//     work
-//     owned_tasks   ends
-//     queues   threads
+//     registry   supply   inspect
+//     turn   fork
+//     wait   bounded   submit   sweep
+//     find   park   wake   futures   class
+//     end   probe   pace
+//     enter
+//     queues
 //     sleep
 //     idle   semaphore   timers
-//     current
+//     roster
+//     current   state
 //     key
 
+mod bounded;
+mod class;
 mod clock;
-mod core;
 mod current;
-mod ends;
+mod end;
+mod enter;
+mod find;
+mod fork;
+mod futures;
 mod idle;
+mod inspect;
 mod key;
-mod owned_tasks;
+mod pace;
+mod park;
 mod probe;
-mod processor;
 mod queues;
 mod registry;
+mod roster;
 mod semaphore;
+mod shared;
 mod sleep;
+mod state;
+mod submit;
 mod supply;
-mod threads;
+mod sweep;
 mod timers;
-mod work;
+mod turn;
+mod wait;
+mod wake;
 mod worker;
 
+pub(crate) use bounded::{Admission, Unqueued};
 pub use clock::now;
 pub(crate) use clock::now_in;
-pub(crate) use core::Core;
-pub(crate) use core::admission::{Admission, Unqueued};
-pub(crate) use core::enter::{enter_outside, enter_pool, entered};
-#[cfg(brigade_seeded)]
-pub use core::monitor::monitor_runs;
 pub(crate) use current::stopping;
-pub(crate) use ends::off_pool::{cancel_contained, drop_off_pool, may_nest, pool_of_work};
+pub(crate) use end::off_pool::{cancel_contained, drop_off_pool, may_nest, pool_of_work};
+pub(crate) use enter::{enter_outside, enter_pool, entered};
+pub(crate) use fork::wait_outside;
+pub(crate) use futures::groups::{Group, LateGroup, Members};
 pub(crate) use key::{ClassKey, Key, Kind};
-pub(crate) use processor::{Group, LateGroup, Members, Processor};
 pub(crate) use registry::{
     At, class_here, current_pool, forget, reach, reach_inline, reach_owned, rejected,
 };
 pub(crate) use semaphore::{Permit, Room, Semaphore, Waiter};
+pub(crate) use shared::Shared;
 pub(crate) use sleep::backoff::LOOK_AGAIN;
 pub(crate) use sleep::events::blocked::{BlockedThread, ThisThread};
 #[cfg(feature = "io")]
 pub(crate) use sleep::events::closed;
 pub(crate) use supply::{enter, resources_of};
 pub(crate) use timers::{Due, Entry, FAR, TimerKey};
-pub(crate) use worker::{
-    Awaited, CURRENT, Child, Driven, Worker, blocking, catch_up, label_job, owned, runs_in_place,
-    share, sleep_outside, wait_as, wait_outside, wait_until, with_processor,
-};
+pub(crate) use wait::Awaited;
+pub(crate) use wait::blocked::{blocking, runs_in_place};
+pub(crate) use wait::driven::{Driven, owned, wait_as};
+pub(crate) use wait::outside::{sleep_outside, wait_until};
+pub(crate) use wait::threadless::{catch_up, share};
+#[cfg(brigade_seeded)]
+pub use wake::monitor::monitor_runs;
+pub(crate) use worker::{CURRENT, Child, Worker, label_job, with_worker};

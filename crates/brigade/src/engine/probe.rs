@@ -15,7 +15,7 @@ pub(crate) use brigade_trace::Scope;
 #[cfg(feature = "trace")]
 use brigade_trace::{Label, Now, Pen, Session, Since, Trace, TraceError, What, Worker as Traced};
 
-use super::work::Work;
+use super::shared::Shared;
 use crate::values::Role;
 
 /// An event of a worker.
@@ -58,7 +58,7 @@ pub(crate) enum Span {
 
 /// A recorded activity of a worker, until this is dropped.
 #[cfg(not(feature = "trace"))]
-pub(crate) struct Scope<'a>(PhantomData<&'a Work>);
+pub(crate) struct Scope<'a>(PhantomData<&'a Shared>);
 
 #[cfg(not(feature = "trace"))]
 impl Scope<'_> {
@@ -66,7 +66,7 @@ impl Scope<'_> {
     pub(crate) fn discard(self) {}
 }
 
-impl Work {
+impl Shared {
     /// Calls `wake`, which wakes a worker, and records the wake-up.
     #[inline(always)]
     pub(super) fn tell_wake(&self, _index: usize, wake: impl FnOnce()) {
@@ -90,7 +90,7 @@ pub(super) fn write(pen: Pen<'_>, event: Event) {
     match event {
         Event::Starts(role) => pen.note(What::Starts(match role {
             Role::Core => "core",
-            Role::BeyondCore => "beyond the core size",
+            Role::BeyondCore => "beyond the shared size",
             Role::Spare => "in place of a blocked one",
         })),
         Event::Ends => pen.note(What::Ends),
@@ -111,7 +111,7 @@ pub(super) fn write(pen: Pen<'_>, event: Event) {
 }
 
 #[cfg(feature = "trace")]
-impl Work {
+impl Shared {
     /// Begins a trace.
     ///
     /// # Errors

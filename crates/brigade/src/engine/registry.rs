@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use brigade_task::{Outcome, drop_contained};
 
-use super::core::Core;
-use super::core::enter::entered;
-use super::ends::off_pool::nest;
+use super::end::off_pool::nest;
+use super::enter::entered;
 use super::key::Key;
-use super::processor::Processor;
-use super::worker::{note_use, with_processor};
+use super::shared::Shared;
+use super::wait::threadless::note_use;
+use super::worker::{Worker, with_worker};
 use crate::values::{Priority, Reason, Rejected};
 
 brigade_sync::unmodelled::thread_local! {
@@ -24,19 +24,19 @@ brigade_sync::unmodelled::thread_local! {
 }
 
 /// Keeps a pool's memory; a forked child leaks it.
-struct Last(Option<Arc<Core>>);
+struct Last(Option<Arc<Shared>>);
 
 impl Last {
-    fn core(&self, key: Key) -> Option<&Arc<Core>> {
-        self.0.as_ref().filter(|core| core.work.key == key)
+    fn shared(&self, key: Key) -> Option<&Arc<Shared>> {
+        self.0.as_ref().filter(|shared| shared.key == key)
     }
 }
 
 impl Drop for Last {
     fn drop(&mut self) {
         // State in use by the parent's threads can't be dropped in the child.
-        if let Some(core) = self.0.take().filter(|core| !core.work.key.is_here()) {
-            core::mem::forget(core);
+        if let Some(shared) = self.0.take().filter(|shared| !shared.key.is_here()) {
+            core::mem::forget(shared);
         }
     }
 }
@@ -44,53 +44,53 @@ impl Drop for Last {
 /// The relation of the calling thread to a pool.
 #[derive(Clone, Copy)]
 pub(crate) enum At<'a> {
-    /// The thread is the worker of the pool with this processor.
-    Worker(&'a Processor),
+    /// The thread is the worker of the pool with this worker.
+    Worker(&'a Worker),
     /// The thread is not a worker of the pool.
-    Outside(&'a Arc<Core>),
+    Outside(&'a Arc<Shared>),
     /// The pool no longer exists, or belongs to another process.
     Gone(Reason),
 }
 
 impl<'a> At<'a> {
     /// The pool, if it exists.
-    pub(crate) fn core(self) -> Option<&'a Arc<Core>> {
+    pub(crate) fn shared(self) -> Option<&'a Arc<Shared>> {
         match self {
-            At::Worker(processor) => Some(&processor.core),
-            At::Outside(core) => Some(core),
+            At::Worker(worker) => Some(&worker.shared),
+            At::Outside(shared) => Some(shared),
             At::Gone(_) => None,
         }
     }
 
-    /// The processor of the worker, if the thread is one.
-    pub(crate) fn worker(self) -> Option<&'a Processor> {
-        if let At::Worker(processor) = self { Some(processor) } else { None }
+    /// The worker of the worker, if the thread is one.
+    pub(crate) fn worker(self) -> Option<&'a Worker> {
+        if let At::Worker(worker) = self { Some(worker) } else { None }
     }
 
     /// Calls a closure that drops a job. Off the pool, the end of the pool waits for this drop.
     pub(crate) fn off_pool<R>(self, drop_job: impl FnOnce() -> R) -> R {
         match self {
-            At::Worker(processor) => nest(processor.core.work.key, false, drop_job),
-            At::Outside(core) => core.work.off_pool(drop_job),
+            At::Worker(worker) => nest(worker.shared.key, false, drop_job),
+            At::Outside(shared) => shared.off_pool(drop_job),
             At::Gone(_) => drop_job(),
         }
     }
 
     /// Counts a job that ended with `outcome` without having been queued.
     pub(crate) fn count_unqueued(self, outcome: Outcome) {
-        self.core().into_iter().for_each(|core| core.work.ledger.count_unqueued(outcome));
+        self.shared().into_iter().for_each(|shared| shared.ledger.count_unqueued(outcome));
     }
 
     /// Counts a future that ended, or a job cancelled by its handle, and reports a panic without a handle.
     pub(crate) fn count_released(self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
         match self {
-            At::Worker(processor) => processor.count_released(outcome, unclaimed),
-            At::Outside(core) => {
+            At::Worker(worker) => worker.count_released(outcome, unclaimed),
+            At::Outside(shared) => {
                 if let Some(payload) = unclaimed {
                     // Only workers have counters for panics of the callback.
-                    let _ = core.work.tell_panic(payload);
+                    let _ = shared.tell_panic(payload);
                 }
-                core.work.ledger.count(outcome);
+                shared.ledger.count(outcome);
             }
             At::Gone(_) => drop_contained(unclaimed),
         }
@@ -99,8 +99,8 @@ impl<'a> At<'a> {
     /// Notes that a queued job has been cancelled: its entry is left in a queue.
     pub(crate) fn leaves_entry(self) {
         match self {
-            At::Worker(processor) => processor.leaves_entry(),
-            At::Outside(core) => core.work.leaves_entry(),
+            At::Worker(worker) => worker.leaves_entry(),
+            At::Outside(shared) => shared.leaves_entry(),
             At::Gone(_) => {}
         }
     }
@@ -109,8 +109,8 @@ impl<'a> At<'a> {
     #[cold]
     pub(crate) fn refusal(self) -> Reason {
         match self {
-            At::Worker(processor) => processor.core.work.refusal(),
-            At::Outside(core) => core.work.refusal(),
+            At::Worker(worker) => worker.shared.refusal(),
+            At::Outside(shared) => shared.refusal(),
             At::Gone(reason) => reason,
         }
     }
@@ -130,14 +130,14 @@ impl<'a> At<'a> {
 
     #[cold]
     pub(crate) fn count_rejected(self, jobs: u64) {
-        self.core().into_iter().for_each(|core| core.work.ledger.count_rejected(jobs));
+        self.shared().into_iter().for_each(|shared| shared.ledger.count_rejected(jobs));
     }
 }
 
 /// The pool entered by the calling thread, or else the pool of the thread's worker.
 #[inline]
 pub(crate) fn current_pool() -> Option<Key> {
-    entered().or_else(|| with_processor(|own| own.map(|own| own.core.work.key)))
+    entered().or_else(|| with_worker(|own| own.map(|own| own.shared.key)))
 }
 
 /// Calls a closure with the relation of this thread to the pool `key`. The closure may run user code. The code that finds
@@ -153,8 +153,8 @@ pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
 /// Like [`reach`], for hot callers: the code for a worker of the pool is compiled into each of them.
 #[inline(always)]
 pub(crate) fn reach_inline<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
-    with_processor(|processor| match processor {
-        Some(processor) if processor.is_of(key) => call(At::Worker(processor)),
+    with_worker(|worker| match worker {
+        Some(worker) if worker.is_of(key) => call(At::Worker(worker)),
         _ => reach(key, call),
     })
 }
@@ -163,8 +163,8 @@ pub(crate) fn reach_inline<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
 /// pool.
 #[inline]
 pub(crate) fn class_here(key: Key) -> Priority {
-    with_processor(|own| {
-        own.filter(|own| own.is_of(key)).map_or_else(Priority::default, Processor::class)
+    with_worker(|own| {
+        own.filter(|own| own.is_of(key)).map_or_else(Priority::default, Worker::class)
     })
 }
 
@@ -176,12 +176,12 @@ pub(crate) fn rejected<W>(key: Key, work: W) -> Rejected<W> {
 
 /// Like [`reach`], without a look-up, for the owner of a pool.
 #[inline(always)]
-pub(crate) fn reach_owned<R>(core: &Arc<Core>, call: impl FnOnce(At<'_>) -> R) -> R {
-    with_processor(|processor| {
+pub(crate) fn reach_owned<R>(shared: &Arc<Shared>, call: impl FnOnce(At<'_>) -> R) -> R {
+    with_worker(|worker| {
         // A single call, so that the closure is inlined once.
-        call(match processor {
-            Some(processor) if processor.is_of(core.work.key) => At::Worker(processor),
-            _ if core.work.key.is_here() => At::Outside(core),
+        call(match worker {
+            Some(worker) if worker.is_of(shared.key) => At::Worker(worker),
+            _ if shared.key.is_here() => At::Outside(shared),
             _ => At::Gone(Reason::Forked),
         })
     })
@@ -189,8 +189,8 @@ pub(crate) fn reach_owned<R>(core: &Arc<Core>, call: impl FnOnce(At<'_>) -> R) -
 
 #[inline(never)]
 fn reach_by(key: Key, call: &mut dyn FnMut(At<'_>)) {
-    with_processor(|processor| match processor {
-        Some(processor) if processor.is_of(key) => call(At::Worker(processor)),
+    with_worker(|worker| match worker {
+        Some(worker) if worker.is_of(key) => call(At::Worker(worker)),
         _ => reach_from_outside(key, call),
     });
 }
@@ -202,22 +202,22 @@ fn reach_from_outside(key: Key, call: &mut dyn FnMut(At<'_>)) {
     key.if_threadless().into_iter().for_each(note_use);
     let known = LAST.try_with(|last| {
         let last = last.borrow();
-        last.as_ref()?.core(key).map(|core| call(At::Outside(core)))
+        last.as_ref()?.shared(key).map(|shared| call(At::Outside(shared)))
     });
     if let Ok(Some(())) = known {
         return;
     }
-    let Some(core) = Core::find(key) else { return call(At::Gone(Reason::Closed)) };
-    call(At::Outside(&core));
+    let Some(shared) = Shared::find(key) else { return call(At::Gone(Reason::Closed)) };
+    call(At::Outside(&shared));
     // Caches the pool; not on a thread whose thread-locals have been destroyed, nor in user code called from here, such as a spawner.
     // The former pool is dropped after the borrow: it may hold the last reference to user code.
-    let former = LAST.try_with(|last| last.try_borrow_mut().ok()?.replace(Last(Some(core))));
+    let former = LAST.try_with(|last| last.try_borrow_mut().ok()?.replace(Last(Some(shared))));
     drop(former);
 }
 
 /// Removes a pool from this thread's cache.
 pub(crate) fn forget(key: Key) {
-    let former =
-        LAST.try_with(|last| last.try_borrow_mut().ok()?.take_if(|last| last.core(key).is_some()));
+    let former = LAST
+        .try_with(|last| last.try_borrow_mut().ok()?.take_if(|last| last.shared(key).is_some()));
     drop(former);
 }

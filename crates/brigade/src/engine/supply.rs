@@ -2,56 +2,56 @@
 
 use std::sync::{Arc, Weak};
 
-use super::core::Core;
-use super::core::enter::{enter_as, enter_outside};
+use super::enter::{enter_as, enter_outside};
 use super::key::Key;
+use super::shared::Shared;
 #[cfg(feature = "io")]
-use super::sleep::events::{DriverRef, closed};
+use super::sleep::events::driver::{DriverRef, closed};
 use super::sleep::resources::Resources;
 #[cfg(feature = "io")]
-use super::worker::blocking;
+use super::wait::blocked::blocking;
 
 /// Calls a closure on a thread that enters this pool, which may no longer exist.
-pub(crate) fn enter<R>(key: Key, core: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
-    match core {
-        Some(core) => enter_outside(core, call),
+pub(crate) fn enter<R>(key: Key, shared: Option<&Arc<Shared>>, call: impl FnOnce() -> R) -> R {
+    match shared {
+        Some(shared) => enter_outside(shared, call),
         None => enter_as(Some(key), || resources_of(Weak::new()).enter(call)),
     }
 }
 
 /// The resources of this pool; if the pool no longer exists, they are errors.
 #[cfg(feature = "io")]
-pub(crate) fn resources_of(core: Weak<Core>) -> Resources {
-    Resources::new(move || match core.upgrade() {
-        Some(core) => core.driver(),
+pub(crate) fn resources_of(shared: Weak<Shared>) -> Resources {
+    Resources::new(move || match shared.upgrade() {
+        Some(shared) => shared.driver(),
         None => Err(closed()),
     })
 }
 
 /// As above, without I/O.
 #[cfg(not(feature = "io"))]
-pub(crate) fn resources_of(_: Weak<Core>) -> Resources {
+pub(crate) fn resources_of(_: Weak<Shared>) -> Resources {
     Resources
 }
 
 #[cfg(feature = "io")]
-impl Core {
+impl Shared {
     /// Returns the pool's driver, made now if there is none.
     ///
     /// # Errors
     /// If the pool has ended, belongs to another process, or has no thread and can't start one; otherwise the operating
     /// system's error.
     pub(crate) fn driver(&self) -> std::io::Result<DriverRef> {
-        if !self.work.key.is_here() {
+        if !self.key.is_here() {
             return Err(closed());
         }
-        if let Some(driver) = self.work.events.driver.get() {
+        if let Some(driver) = self.events.driver.get() {
             return Ok(driver);
         }
         let no_thread = |_| std::io::Error::other("the pool has no thread and can't start one");
         let _reserved = self.reserve().map_err(no_thread)?;
         let blocking = |code: &mut dyn FnMut()| blocking(code);
-        let (driver, is_new) = self.work.events.driver.get_or_make(blocking)?;
+        let (driver, is_new) = self.events.driver.get_or_make(blocking)?;
         if is_new {
             self.event_added(None);
         }

@@ -10,7 +10,7 @@ use core::ops::Range;
 use brigade_sync::call_user;
 
 use super::scoped::{install_here, join};
-use crate::engine::{Processor, with_processor};
+use crate::engine::{Worker, with_worker};
 
 /// The items of a [`par_for`] or [`map_reduce`]: a range of `usize`, or a reference to a slice, an array or a [`Vec`].
 #[diagnostic::on_unimplemented(
@@ -258,7 +258,7 @@ fn split<I: Items, R: Send>(
     let run = |part| call_user(|| work(part));
     let mut done = None;
     while items.len() > grain {
-        if with_processor(|own| own.is_some_and(Processor::has_forked_nothing)) {
+        if with_worker(|own| own.is_some_and(Worker::has_forked_nothing)) {
             let half = items.len() / 2;
             let (left, right) = items.split_at(half);
             let left = || split(left, grain, work, reduce);

@@ -10,8 +10,8 @@ use brigade_sync::Visit;
 use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, drop_contained, keep_tickets};
 
 use crate::engine::{
-    CURRENT, Core, Key, LateGroup, Worker, enter_outside, enter_pool, owned, reach, runs_in_place,
-    wait_outside,
+    CURRENT, Key, LateGroup, Shared, Worker, enter_outside, enter_pool, owned, reach,
+    runs_in_place, wait_outside, with_worker,
 };
 use crate::handle::Handle;
 use crate::handle::join::Ended;
@@ -62,17 +62,17 @@ impl Handle {
         borrow(self.key, Location::caller(), |outside| match outside {
             None => Ok(with_worker_of(self.key, |worker| match worker {
                 // The thread may have entered another pool.
-                Some(worker) => enter_pool(&worker.processor.core, call),
+                Some(worker) => enter_pool(&worker.shared, call),
                 None => call(),
             })),
-            Some((core, outside)) => {
+            Some((shared, outside)) => {
                 let call = || outside.run(call);
                 let installed = brigade_task::install(
                     call,
-                    |job| core.inject(job),
+                    |job| shared.inject(job),
                     |wait| wait_outside(self.key, wait),
                 );
-                installed.map_err(|_| core.work.refusal())
+                installed.map_err(|_| shared.refusal())
             }
         })
     }
@@ -159,7 +159,7 @@ impl Handle {
 
 /// Calls a closure with the worker of this pool as which the thread forks, if there is such a worker.
 fn with_worker_of<R>(pool: Key, call: impl FnOnce(Option<&Worker>) -> R) -> R {
-    CURRENT.with(|worker| call(worker.filter(|worker| worker.processor.is_of(pool))))
+    with_worker(|worker| call(worker.filter(|worker| worker.is_of(pool))))
 }
 
 /// Whether this thread forks as a worker of the pool.
@@ -172,25 +172,25 @@ fn forks_for(pool: Key) -> bool {
 fn borrow<R>(
     pool: Key,
     place: &'static Location<'static>,
-    call: impl FnOnce(Option<(&Arc<Core>, &Call)>) -> Result<R, Reason>,
+    call: impl FnOnce(Option<(&Arc<Shared>, &Call)>) -> Result<R, Reason>,
 ) -> Result<R, Reason> {
     if forks_for(pool) {
         return call(None);
     }
-    let call_at = |core: &Core| Call::new(core.config.observer.as_ref(), place);
+    let call_at = |shared: &Shared| Call::new(shared.config.observer.as_ref(), place);
     if let Some(driven) = owned(pool) {
-        let core = driven.core();
-        let outside = call_at(core);
-        let refuse = || Err(core.work.refusal());
+        let shared = driven.shared();
+        let outside = call_at(shared);
+        let refuse = || Err(shared.refusal());
         let call = |_: &Worker| {
-            if core.work.is_closed() { refuse() } else { outside.run(|| call(None)) }
+            if shared.is_closed() { refuse() } else { outside.run(|| call(None)) }
         };
         return outside.lend(|| driven.run(call).unwrap_or_else(refuse));
     }
-    reach(pool, |at| match at.core() {
-        Some(core) => {
-            let outside = call_at(core);
-            outside.lend(|| call(Some((core, &outside))))
+    reach(pool, |at| match at.shared() {
+        Some(shared) => {
+            let outside = call_at(shared);
+            outside.lend(|| call(Some((shared, &outside))))
         }
         None => Err(at.refusal()),
     })
@@ -291,7 +291,7 @@ where
 /// Calls a closure on a worker: on this thread if it is a worker, else on a worker of the current pool.
 #[track_caller]
 pub(crate) fn install_here<R: Send>(call: impl FnOnce() -> R + Send) -> R {
-    if CURRENT.with(|worker| worker.is_some()) {
+    if with_worker(|worker| worker.is_some()) {
         return call();
     }
     accepted(here().install(call))
@@ -361,7 +361,7 @@ where
 /// The pool whose worker this thread is.
 #[inline]
 fn own_pool() -> Option<Handle> {
-    CURRENT.with(|worker| worker.map(|worker| Handle { key: worker.processor.core.work.key }))
+    with_worker(|worker| worker.map(|worker| Handle { key: worker.shared.key }))
 }
 
 /// A closure whose drop is contained if it is not called.
@@ -439,7 +439,7 @@ fn in_place_outside<R>(
 
 /// The pool of a scope.
 pub(super) struct ScopePool {
-    core: Arc<Core>,
+    shared: Arc<Shared>,
     /// The worker that opened the scope, and the deque's position at that time.
     opened: Option<(usize, u64)>,
     /// The group of its futures, if there are any.
@@ -450,33 +450,33 @@ impl ScopePool {
     /// The pool that this thread forks as a worker of, if it is this one.
     #[inline]
     fn of_worker(pool: Option<Key>) -> Option<Self> {
-        let of = |Worker { processor, .. }: &Worker| Self {
-            core: processor.core.clone(),
-            opened: Some((processor.index, processor.fork_position())),
+        let of = |worker: &Worker| Self {
+            shared: worker.shared.clone(),
+            opened: Some((worker.index, worker.fork_position())),
             futures: LateGroup::default(),
         };
-        let is_own = |worker: &&Worker| pool.is_none_or(|pool| worker.processor.is_of(pool));
-        CURRENT.with(|worker| worker.filter(is_own).map(of))
+        let is_own = |worker: &&Worker| pool.is_none_or(|pool| worker.is_of(pool));
+        with_worker(|worker| worker.filter(is_own).map(of))
     }
 
     fn of_outside(pool: Key) -> Result<Self, Reason> {
-        reach(pool, |at| match at.core() {
-            Some(core) if core.work.is_closed() => Err(core.work.refusal()),
-            Some(core) => {
-                Ok(Self { core: core.clone(), opened: None, futures: LateGroup::default() })
+        reach(pool, |at| match at.shared() {
+            Some(shared) if shared.is_closed() => Err(shared.refusal()),
+            Some(shared) => {
+                Ok(Self { shared: shared.clone(), opened: None, futures: LateGroup::default() })
             }
             None => Err(at.refusal()),
         })
     }
 
     pub(super) fn key(&self) -> Key {
-        self.core.work.key
+        self.shared.key
     }
 
     #[inline]
     fn wait_as(&self, worker: Option<&Worker>, wait: &Wait<'_>) {
         match worker {
-            Some(worker) if worker.processor.is_of(self.key()) => {
+            Some(worker) if worker.is_of(self.key()) => {
                 let own = self.position_on(worker, wait);
                 if runs_in_place() {
                     worker.run_own_parts(wait.region(), own);
@@ -497,37 +497,37 @@ impl ScopePool {
     #[inline]
     fn position_on(&self, worker: &Worker, wait: &Wait<'_>) -> u64 {
         match self.opened {
-            Some((index, opened)) if wait.has_parts() && index == worker.processor.index => opened,
-            _ => worker.processor.fork_position(),
+            Some((index, opened)) if wait.has_parts() && index == worker.index => opened,
+            _ => worker.fork_position(),
         }
     }
 
     /// The pool. `None` in a forked child: its locks may be held forever there, and its threads do not exist.
-    pub(super) fn here(&self) -> Option<&Core> {
-        self.key().is_here().then_some(&*self.core)
+    pub(super) fn here(&self) -> Option<&Shared> {
+        self.key().is_here().then_some(&*self.shared)
     }
 }
 
 /// Calls a closure that runs a job of this pool on a thread that is no worker of it.
-fn run_off<R>(core: &Core, run: impl FnOnce() -> R) -> R {
+fn run_off<R>(shared: &Shared, run: impl FnOnce() -> R) -> R {
     // A pool that is closed, or about to be, would reject this thread's forks.
-    if core.work.refusal() == Reason::Closed { run() } else { enter_outside(core, run) }
+    if shared.refusal() == Reason::Closed { run() } else { enter_outside(shared, run) }
 }
 
 impl Scopes for ScopePool {
     fn execute(&self, part: Part) {
         with_worker_of(self.key(), |worker| match worker {
-            Some(worker) => worker.processor.execute_part(part),
+            Some(worker) => worker.execute_part(part),
             None => {
                 let job = part.into_job();
                 // The job must run for the scope to end, even if the pool is the parent's, has been closed, or has
                 // no thread.
-                let Some(core) = self.here() else {
+                let Some(shared) = self.here() else {
                     job.run();
                     return;
                 };
-                if let Err(job) = core.inject(job) {
-                    run_off(core, || job.run());
+                if let Err(job) = shared.inject(job) {
+                    run_off(shared, || job.run());
                 }
             }
         });
@@ -542,9 +542,9 @@ impl Scopes for ScopePool {
         let (job, handle) = make_scopes(self.key(), group, future);
         let part = part(job);
         with_worker_of(self.key(), |worker| match worker {
-            Some(worker) => worker.processor.execute_part(part),
+            Some(worker) => worker.execute_part(part),
             // A rejected future is dropped, and so cancelled.
-            None => drop(self.here().map(|core| core.inject(part.into_job()))),
+            None => drop(self.here().map(|shared| shared.inject(part.into_job()))),
         });
         Some(handle)
     }
@@ -562,20 +562,20 @@ impl Scopes for ScopePool {
     }
 
     fn wait(&self, wait: Wait<'_>) {
-        CURRENT.with(|worker| self.wait_as(worker, &wait));
+        with_worker(|worker| self.wait_as(worker, &wait));
     }
 
     fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
         with_worker_of(self.key(), |worker| match (worker, self.here()) {
             (Some(worker), _) => {
-                let outcome = enter_pool(&worker.processor.core, run);
-                outcome.into_iter().for_each(|outcome| worker.processor.count_part(outcome));
+                let outcome = enter_pool(&worker.shared, run);
+                outcome.into_iter().for_each(|outcome| worker.count_part(outcome));
             }
             // The pool waits for this job, as for all accepted jobs.
-            (None, Some(core)) => core.work.off_pool(|| {
-                run_off(core, run).into_iter().for_each(|outcome| {
-                    core.work.ledger.count(outcome);
-                    core.work.leaves_entry();
+            (None, Some(shared)) => shared.off_pool(|| {
+                run_off(shared, run).into_iter().for_each(|outcome| {
+                    shared.ledger.count(outcome);
+                    shared.leaves_entry();
                 });
             }),
             (None, None) => _ = run(),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use brigade_task::{JobId, JoinError, JoinHandle};
 
-use crate::engine::{BlockedThread, CURRENT, Key, Worker, owned};
+use crate::engine::{BlockedThread, Key, Worker, owned, with_worker};
 
 brigade_sync::scoped_thread_local! {
     /// The poll running on this thread.
@@ -120,7 +120,7 @@ pub(crate) fn polling_thread() -> Option<Arc<BlockedThread>> {
 pub(crate) fn run_awaited(context: &Context<'_>, run: impl FnOnce(&Worker)) {
     POLLED.with(|polled| {
         if polled.is_some_and(|polled| polled.waker.will_wake(context.waker())) {
-            CURRENT.with(|worker| _ = worker.map(run));
+            with_worker(|worker| _ = worker.map(run));
         }
     });
 }

@@ -2,7 +2,7 @@
 
 #[cfg(doc)]
 use super::join::JoinHandle;
-use crate::engine::{Processor, with_processor};
+use crate::engine::{Worker, with_worker};
 
 /// Returns whether the calling job has been asked to stop: its handle was [cancelled](JoinHandle::cancel), or its
 /// pool is being [discarded](crate::Shutdown::Discard), which also applies to a job without a handle. Returns `false`
@@ -34,5 +34,5 @@ pub fn cancelled() -> bool {
 
 /// Whether the pool of the calling worker is being discarded.
 pub(crate) fn discards() -> bool {
-    with_processor(|own| own.is_some_and(Processor::discards))
+    with_worker(|own| own.is_some_and(Worker::discards))
 }

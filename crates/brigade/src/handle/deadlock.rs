@@ -22,7 +22,7 @@ use brigade_sync::fork::PerProcess;
 use brigade_sync::hint;
 use brigade_task::{JobId, RunningFuture, for_each_running};
 
-use crate::engine::{Key, pool_of_work, with_processor};
+use crate::engine::{Key, pool_of_work, with_worker};
 
 /// The waits of this process.
 static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new();
@@ -145,7 +145,7 @@ impl Waiting {
 
 /// Where the calling thread runs work.
 fn place_here() -> Option<Place> {
-    let own = with_processor(|own| own.map(|own| (own.core.work.key, Some(own.index))));
+    let own = with_worker(|own| own.map(|own| (own.shared.key, Some(own.index))));
     own.or_else(|| pool_of_work().map(|pool| (pool, None)))
 }
 

@@ -16,8 +16,8 @@ use super::canceller::{CancelHandle, cancel, cancel_at_drop};
 use super::deadlock::{Awaited, Waiting};
 use crate::engine;
 use crate::engine::{
-    Awaited as _, BlockedThread, CURRENT, Key, Processor, Worker, runs_in_place, sleep_outside,
-    wait_as, wait_until,
+    Awaited as _, BlockedThread, Key, Worker, runs_in_place, sleep_outside, wait_as, wait_until,
+    with_worker,
 };
 use crate::values::opaque;
 
@@ -158,8 +158,8 @@ impl<T> JoinHandle<T> {
             return true;
         };
         // The common case: a closure that no thread has begun to run.
-        let has_run = CURRENT.with(|worker| match worker {
-            Some(worker) if !is_mail => runs_here(&worker.processor, key, inner),
+        let has_run = with_worker(|worker| match worker {
+            Some(worker) if !is_mail => runs_here(worker, key, inner),
             _ => false,
         });
         has_run || Ended::wait(inner, key, is_mail)
@@ -332,9 +332,9 @@ impl<T> JoinHandle<T> {
 
 /// Runs a closure of the pool `key` that no thread has begun to run, inside the wait of a worker; `false` if that is another job.
 #[inline]
-fn runs_here<T>(processor: &Processor, key: Key, job: &brigade_task::JoinHandle<T>) -> bool {
-    let may = processor.is_of(key) && !job.is_of_future() && runs_in_place();
-    may && processor.settle(|stop| job.settle_if_unclaimed(stop))
+fn runs_here<T>(worker: &Worker, key: Key, job: &brigade_task::JoinHandle<T>) -> bool {
+    let may = worker.is_of(key) && !job.is_of_future() && runs_in_place();
+    may && worker.run_in_place(|stop| job.settle_if_unclaimed(stop))
 }
 
 /// A wait for the end of a job of the pool `key`.
@@ -409,9 +409,9 @@ impl<T> engine::Awaited for Ended<'_, T> {
     fn run_part(&mut self, worker: &Worker) -> bool {
         let gives_way = core::mem::take(&mut self.gives_way);
         let runs = !gives_way
-            && worker.processor.is_of(self.key)
+            && worker.is_of(self.key)
             && !self.is_mail
-            && worker.processor.settle(|stop| self.inner.settle_if_unclaimed(stop));
+            && worker.run_in_place(|stop| self.inner.settle_if_unclaimed(stop));
         self.gives_way = runs && self.inner.is_queued();
         runs
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use brigade_sync::time;
 
-use crate::engine::{Core, Key, catch_up, current_pool, enter, forget, reach, wait_until};
+use crate::engine::{Key, Shared, catch_up, current_pool, enter, forget, reach, wait_until};
 #[cfg(doc)]
 use crate::values::Shutdown;
 use crate::values::{Metrics, Reason, Report, ShutdownOptions, Threads};
@@ -124,12 +124,12 @@ impl Handle {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn enter<R>(&self, call: impl FnOnce() -> R) -> R {
-        enter(self.key, self.core().as_ref(), call)
+        enter(self.key, self.shared().as_ref(), call)
     }
 
     /// Returns the pool, unless it has been freed or belongs to another process.
-    fn core(&self) -> Option<Arc<Core>> {
-        reach(self.key, |at| at.core().cloned())
+    fn shared(&self) -> Option<Arc<Shared>> {
+        reach(self.key, |at| at.shared().cloned())
     }
 
     /// Returns the counters and the size. A pool that no longer exists, or belongs to the parent of a fork, counts as
@@ -149,7 +149,7 @@ impl Handle {
     /// ```
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        let metrics = self.core().map(|core| core.metrics());
+        let metrics = self.shared().map(|shared| shared.metrics());
         metrics.unwrap_or_else(|| Metrics { is_closed: true, ..Metrics::default() })
     }
 
@@ -164,7 +164,7 @@ impl Handle {
     #[must_use]
     #[doc(alias = "num_threads")]
     pub fn size(&self) -> RangeInclusive<usize> {
-        let size = self.core().map(|core| core.work.idle.roster().counts.size);
+        let size = self.shared().map(|shared| shared.idle.roster().counts.size);
         size.map_or(0..=0, |size| size.core..=size.max)
     }
 
@@ -189,15 +189,15 @@ impl Handle {
     #[doc(alias = "set_num_threads")]
     pub fn resize(&self, threads: impl Into<Threads>) -> io::Result<()> {
         let refuse = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
-        let core = self.core().ok_or_else(|| self.gone())?;
+        let shared = self.shared().ok_or_else(|| self.gone())?;
         let threads = threads.into().check().map_err(refuse)?;
-        if core.config.is_driven {
+        if shared.config.is_driven {
             return Err(refuse(
                 "a LocalPool, or a pool without threads, has one worker, the thread that runs it"
                     .into(),
             ));
         }
-        core.resize(threads);
+        shared.resize(threads);
         Ok(())
     }
 
@@ -219,13 +219,13 @@ impl Handle {
     /// ```
     #[doc(alias = "start_core_threads")]
     pub fn prestart(&self) -> io::Result<()> {
-        self.core().ok_or_else(|| self.gone())?.start_core(usize::MAX)
+        self.shared().ok_or_else(|| self.gone())?.start_core(usize::MAX)
     }
 
     /// Whether the pool no longer accepts submissions from outside, or no longer exists.
     #[cfg(feature = "futures")]
     pub(crate) fn is_closed(&self) -> bool {
-        self.core().is_none_or(|core| core.work.is_closed())
+        self.shared().is_none_or(|shared| shared.is_closed())
     }
 
     /// Returns why the pool does not exist.
@@ -288,10 +288,10 @@ impl Handle {
     }
 
     fn wait_until_idle(&self, timeout: Option<Duration>) -> bool {
-        self.core().is_some_and(|core| {
-            core.may_wait_idle() && {
+        self.shared().is_some_and(|shared| {
+            shared.may_wait_idle() && {
                 self.key.if_threadless().into_iter().for_each(|key| catch_up(Some(key)));
-                core.wait_idle(timeout, wait_until)
+                shared.wait_idle(timeout, wait_until)
             }
         })
     }
@@ -314,8 +314,8 @@ impl Handle {
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
     pub fn close(&self) {
-        if let Some(core) = self.core() {
-            core.close_if_open();
+        if let Some(shared) = self.shared() {
+            shared.close_if_open();
         }
     }
 
@@ -347,19 +347,19 @@ impl Handle {
     #[doc(alias = "shutdown_background")]
     #[doc(alias = "shutdown_timeout")]
     pub fn shutdown(&self, how: impl Into<ShutdownOptions>) -> Report {
-        self.core().map_or_else(Report::default, |core| end(&core, how.into()))
+        self.shared().map_or_else(Report::default, |shared| end(&shared, how.into()))
     }
 }
 
 /// Ends a pool of this process, as its owner or through a handle.
-pub(crate) fn end(core: &Core, ShutdownOptions { how, timeout }: ShutdownOptions) -> Report {
-    core.close(how);
-    forget(core.work.key);
+pub(crate) fn end(shared: &Shared, ShutdownOptions { how, timeout }: ShutdownOptions) -> Report {
+    shared.close(how);
+    forget(shared.key);
     // A deadline too far in the future to be represented is no deadline.
     let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
     let waits = timeout != Some(Duration::ZERO);
-    if !waits || (core.may_wait_for_end() && !core.wait_for_end(deadline, wait_until)) {
-        core.threads.detach();
+    if !waits || (shared.may_wait_for_end() && !shared.wait_for_end(deadline, wait_until)) {
+        shared.threads.detach();
     }
-    core.report()
+    shared.report()
 }

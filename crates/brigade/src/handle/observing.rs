@@ -54,8 +54,9 @@ impl Handle {
     /// ```
     #[must_use]
     pub fn dump(&self) -> Dump {
-        let read =
-            reach(self.key, |at| at.core().map(|core| (core.dump(), core.config.observer.clone())));
+        let read = reach(self.key, |at| {
+            at.shared().map(|shared| (shared.dump(), shared.config.observer.clone()))
+        });
         let Some(((mut dump, running), observer)) = read else { return Dump::of_none() };
         let running = || {
             let indexed = running.iter().enumerate();
@@ -92,6 +93,6 @@ impl Handle {
     #[cfg(feature = "histograms")]
     #[must_use]
     pub fn histograms(&self) -> Option<Histograms> {
-        reach(self.key, |at| at.core()?.config.observer.as_ref()?.histograms())
+        reach(self.key, |at| at.shared()?.config.observer.as_ref()?.histograms())
     }
 }

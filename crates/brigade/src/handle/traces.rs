@@ -5,7 +5,7 @@ use std::sync::Arc;
 use brigade_trace::{Session, Trace, TraceError};
 
 use super::Handle;
-use crate::engine::{At, Core, reach};
+use crate::engine::{At, Shared, reach};
 use crate::values::{Reason, opaque};
 
 impl Handle {
@@ -39,10 +39,10 @@ impl Handle {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn start_trace(&self) -> Result<Tracing, TraceError> {
-        reach(self.key, |at| match (at, at.core()) {
-            (_, Some(core)) => {
-                let session = core.work.begin_trace()?;
-                Ok(Tracing { core: Some(core.clone()), session })
+        reach(self.key, |at| match (at, at.shared()) {
+            (_, Some(shared)) => {
+                let session = shared.begin_trace()?;
+                Ok(Tracing { shared: Some(shared.clone()), session })
             }
             (At::Gone(Reason::Forked), None) => Err(TraceError::Forked),
             (_, None) => Err(TraceError::Ended),
@@ -57,7 +57,7 @@ impl Handle {
 #[must_use = "dropping it ends the trace"]
 pub struct Tracing {
     /// `None` once the trace has been taken.
-    core: Option<Arc<Core>>,
+    shared: Option<Arc<Shared>>,
     session: Session,
 }
 
@@ -70,13 +70,13 @@ impl Tracing {
     }
 
     fn take(&mut self) -> Option<Trace> {
-        let core = self.core.take()?;
-        if !core.work.key.is_here() {
+        let shared = self.shared.take()?;
+        if !shared.key.is_here() {
             // The parent's threads were using the pool, so this process can't drop it.
-            core::mem::forget(core);
+            core::mem::forget(shared);
             return None;
         }
-        Some(core.work.end_trace(self.session, core.config.pool_name()))
+        Some(shared.end_trace(self.session, shared.config.pool_name()))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use crate::engine::{CURRENT, Worker, with_processor};
+use crate::engine::{Worker, with_worker};
 pub use crate::fork::in_place_scope_with;
 use crate::spawn::LocalPool;
 use crate::values::OnPanic;
@@ -17,8 +17,8 @@ pub struct Here<'a>(&'a Worker);
 /// anything](crate::Builder::waits_run_anything).
 #[inline(always)]
 pub fn here<R>(call: impl FnOnce(Option<Here<'_>>) -> R) -> R {
-    let runs_anything = |worker: &&Worker| worker.processor.core.config.waits_run_anything();
-    CURRENT.with(|worker| call(worker.filter(runs_anything).map(Here)))
+    let runs_anything = |worker: &&Worker| worker.shared.config.waits_run_anything();
+    with_worker(|worker| call(worker.filter(runs_anything).map(Here)))
 }
 
 /// Creates a pool owned by the calling thread, whose [waits run anything](crate::Builder::waits_run_anything).
@@ -41,13 +41,13 @@ impl Here<'_> {
         B: FnOnce(Forked) -> RB + Send,
         RB: Send,
     {
-        let forked = Forked(self.0.processor.index);
+        let forked = Forked(self.0.index);
         brigade_task::join(self.0, a, move || b(forked))
     }
 
     /// Whether jobs wait on the worker's own queues.
     pub fn has_queued(self) -> bool {
-        self.0.processor.has_queued()
+        self.0.has_queued()
     }
 
     /// Runs a queued job of the pool inside the current one; `false` if there is none.
@@ -69,6 +69,6 @@ impl Forked {
     /// Whether the calling thread is another worker of the pool.
     #[inline(always)]
     pub fn has_migrated(self) -> bool {
-        with_processor(|own| own.is_none_or(|own| own.index != self.0))
+        with_worker(|own| own.is_none_or(|own| own.index != self.0))
     }
 }

@@ -80,8 +80,8 @@ pub(crate) fn enter_default<R>(call: impl FnOnce() -> R) -> R {
     }
     let supply = SUPPLY.get().get_or_init(|| {
         DriverSupply::new(|| {
-            reach(default_pool().handle().key, |at| match at.core() {
-                Some(core) => core.driver(),
+            reach(default_pool().handle().key, |at| match at.shared() {
+                Some(shared) => shared.driver(),
                 None => Err(closed()),
             })
         })

@@ -101,7 +101,7 @@ fn substitute() -> io::Result<&'static Pool> {
 fn take_over() {
     if IS_SUBSTITUTED.swap(false, Ordering::Relaxed) {
         let run =
-            || SUBSTITUTE.get().get().into_iter().for_each(|left| left.core.run_all(wait_until));
+            || SUBSTITUTE.get().get().into_iter().for_each(|left| left.shared.run_all(wait_until));
         let started = NewThread::new("brigade-substitute".into(), None, run).start();
         if started.is_err() {
             IS_SUBSTITUTED.store(true, Ordering::Relaxed);

@@ -9,7 +9,7 @@ use core::future::Future;
 use brigade_task::Spawnable;
 
 use super::default_pool::here;
-use crate::engine::{CURRENT, Processor, Worker, stopping, with_processor};
+use crate::engine::{Worker, stopping, with_worker};
 use crate::handle::{Handle, JoinHandle};
 use crate::submission::JobBuilder;
 use crate::values::{Priority, Reason, Rejected, WorkerInfo};
@@ -79,7 +79,7 @@ pub fn try_execute<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<
 /// ```
 #[track_caller]
 pub fn try_execute_locally<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<F>> {
-    match with_processor(|own| own.map(|own| own.core.work.key)) {
+    match with_worker(|own| own.map(|own| own.shared.key)) {
         Some(key) => Handle { key }.try_execute(job),
         None => Err(Rejected::new(job, Reason::NotAWorker)),
     }
@@ -98,7 +98,7 @@ pub fn try_execute_locally<F: FnOnce() + Send + 'static>(job: F) -> Result<(), R
 /// ```
 #[must_use]
 pub fn current_priority() -> Priority {
-    with_processor(|own| own.map(Processor::class).unwrap_or_default())
+    with_worker(|own| own.map(Worker::class).unwrap_or_default())
 }
 
 /// Like [`execute`](execute()), and returns a handle for the outcome.
@@ -216,7 +216,7 @@ pub fn job() -> JobBuilder {
 #[doc(alias = "current_thread_index")]
 #[must_use]
 pub fn current_worker_index() -> Option<usize> {
-    with_processor(|own| own.map(|own| own.index))
+    with_worker(|own| own.map(|own| own.index))
 }
 
 /// Returns the worker of the calling thread: the index, the role, and the name of the pool; `None` on any other
@@ -237,5 +237,5 @@ pub fn current_worker_index() -> Option<usize> {
 /// ```
 #[must_use]
 pub fn current_worker() -> Option<WorkerInfo> {
-    CURRENT.with(|worker| worker.map(Worker::info)).or_else(stopping)
+    with_worker(|worker| worker.map(Worker::info)).or_else(stopping)
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use brigade_task::is_large;
 
-use crate::engine::{At, Core, with_processor};
+use crate::engine::{At, Shared, with_worker};
 use crate::handle::{Handle, JoinHandle, end};
 use crate::submission::{self, Submission, accept_owned};
 use crate::values::{Reason, Rejected, WhenFull, expect_accepted, opaque};
@@ -88,7 +88,7 @@ pub use free::{
 #[doc(alias = "ThreadPool")]
 #[doc(alias = "Runtime")]
 pub struct Pool {
-    core: Arc<Core>,
+    shared: Arc<Shared>,
     handle: Handle,
 }
 
@@ -155,12 +155,12 @@ impl Pool {
     /// Whether the pool may have no thread at some time.
     #[inline]
     fn may_be_empty(&self) -> bool {
-        self.core.work.idle.may_be_empty()
+        self.shared.idle.may_be_empty()
     }
 
     /// Whether the pool has a thread, or does not need one; starts one if possible.
     fn has_thread(&self) -> bool {
-        !self.may_be_empty() || self.core.work.is_closed() || self.core.can_run()
+        !self.may_be_empty() || self.shared.is_closed() || self.shared.can_run()
     }
 
     #[inline(always)]
@@ -169,20 +169,20 @@ impl Pool {
     where
         F: FnOnce() + Send + 'static,
     {
-        let core = &self.core;
+        let shared = &self.shared;
         let place = Location::caller();
         if const { is_large::<F>() } {
             let submission = Submission { work: (), when_full, options: None, place };
-            return submission.submit_large(job, core.work.key, std::convert::identity);
+            return submission.submit_large(job, shared.key, std::convert::identity);
         }
-        if !core.work.key.is_plain() {
-            return Submission { work: job, when_full, options: None, place }.submit(core.work.key);
+        if !shared.key.is_plain() {
+            return Submission { work: job, when_full, options: None, place }.submit(shared.key);
         }
         // Not by `reach_owned`, which does not tell the class of a worker's job.
-        with_processor(|processor| match processor {
-            Some(own) if own.is_open_to(core.work.key) => At::Worker(own).execute(job),
-            Some(_) => submission::submit(job, |job| accept_owned(core, job)),
-            None if core.work.key.is_here() => At::Outside(core).execute(job),
+        with_worker(|worker| match worker {
+            Some(own) if own.is_open_to(shared.key) => At::Worker(own).execute(job),
+            Some(_) => submission::submit(job, |job| accept_owned(shared, job)),
+            None if shared.key.is_here() => At::Outside(shared).execute(job),
             None => At::Gone(Reason::Forked).execute(job),
         })
     }
@@ -204,11 +204,11 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let key = self.core.work.key;
+        let key = self.shared.key;
         if !key.is_plain() {
             return expect_accepted(self.job().submit(job));
         }
-        let handle = submission::submit(job, |job| accept_owned(&self.core, job));
+        let handle = submission::submit(job, |job| accept_owned(&self.shared, job));
         JoinHandle::new(expect_accepted(handle), key)
     }
 
@@ -242,11 +242,11 @@ impl From<&Pool> for Handle {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        if !self.core.work.key.is_here() {
+        if !self.shared.key.is_here() {
             // The work of the parent's threads must not be dropped here.
-            core::mem::forget(Arc::clone(&self.core));
-        } else if !self.core.threads.is_detached() {
-            end(&self.core, self.core.config.on_drop);
+            core::mem::forget(Arc::clone(&self.shared));
+        } else if !self.shared.threads.is_detached() {
+            end(&self.shared, self.shared.config.on_drop);
         }
     }
 }

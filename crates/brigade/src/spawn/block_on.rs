@@ -196,7 +196,7 @@ impl<'a> Woken<'a> {
     fn wait(&mut self) {
         let key = self.noted.owned.or_else(|| entered().and_then(Key::if_threadless));
         wait_as(key, |worker| match worker {
-            Some(worker) if worker.processor.core.work.key.is_here() => {
+            Some(worker) if worker.shared.key.is_here() => {
                 if self.thread.has_token() {
                     // The future was woken during its poll, most often by itself.
                     worker.give_way();

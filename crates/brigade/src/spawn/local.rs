@@ -12,7 +12,7 @@ use brigade_task::{
 
 use super::watched::Watched;
 use super::{bind, cuts, stops};
-use crate::engine::{Key, Processor, entered, reach, wait_as, with_processor};
+use crate::engine::{Key, Worker, entered, reach, wait_as, with_worker};
 use crate::handle::JoinHandle;
 use crate::submission::watcher_of;
 use crate::values::Priority;
@@ -35,8 +35,8 @@ impl Schedule for OnWorker {
     }
 
     fn schedule(self, job: Job, _: Woken) {
-        reach(self.key, |at| match at.core() {
-            Some(core) => core.work.send_local(self.index, job),
+        reach(self.key, |at| match at.shared() {
+            Some(shared) => shared.send_local(self.index, job),
             // In a forked child. Otherwise the worker and the pool exist as long as the future.
             None => core::mem::forget(job),
         });
@@ -53,7 +53,7 @@ impl Schedule for OnWorker {
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
         reach(self.key, |at| {
             at.count_released(outcome, unclaimed);
-            at.core().into_iter().for_each(|core| core.work.release_local(self.index, number));
+            at.shared().into_iter().for_each(|shared| shared.release_local(self.index, number));
         });
     }
 }
@@ -100,7 +100,7 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let is_worker = with_processor(|own| own.is_some());
+    let is_worker = with_worker(|own| own.is_some());
     let pool = if is_worker { None } else { entered() };
     spawn_local_as(pool, |_| true, future, Location::caller()).expect(
         "a local future must be spawned on a worker of a pool with threads, or on the thread that owns a `LocalPool`",
@@ -111,7 +111,7 @@ where
 /// such worker.
 pub(crate) fn spawn_local_as<F>(
     pool: Option<Key>,
-    is_own: impl Fn(&Processor) -> bool,
+    is_own: impl Fn(&Worker) -> bool,
     future: F,
     place: &'static Location<'static>,
 ) -> Option<JoinHandle<F::Output>>
@@ -126,8 +126,8 @@ where
     }
     let mut future = Some(future);
     let spawned = wait_as(pool, |worker| {
-        let stays = |own: &&Processor| own.core.work.key.if_threadless().is_none() && is_own(own);
-        let own = worker.map(|worker| &worker.processor).filter(stays)?;
+        let stays = |own: &&Worker| own.shared.key.if_threadless().is_none() && is_own(own);
+        let own = worker.filter(stays)?;
         Some(spawn_local_on(own, future.take()?, place))
     });
     drop_contained(future);
@@ -136,9 +136,9 @@ where
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T>>>;
 
-/// Spawns a future that need not be `Send` on the worker with this processor, which must be the calling thread.
+/// Spawns a future that need not be `Send` on a worker, which must be the calling thread.
 fn spawn_local_on<F>(
-    processor: &Processor,
+    worker: &Worker,
     future: F,
     place: &'static Location<'static>,
 ) -> JoinHandle<F::Output>
@@ -146,7 +146,7 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let (key, index) = (processor.core.work.key, processor.index);
+    let (key, index) = (worker.shared.key, worker.index);
     let scheduler = OnWorker { key, index, thread: current_id() };
     let watcher = watcher_of(key, place, None, Some(Priority::Normal));
     let Spawned { job, handle } = match watcher {
@@ -156,7 +156,7 @@ where
             Spawned::local(Watched::new(Some(watcher.begin(true)), future), scheduler)
         }
     };
-    processor.accept_local();
-    processor.core.work.send_local(index, job);
+    worker.accept_local();
+    worker.shared.send_local(index, job);
     JoinHandle::of_mail(handle, key)
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use brigade_sync::thread::Inherited;
 
-use crate::engine::{Child, Core, Driven, Key, Kind, Worker, forget, resources_of, wait_until};
+use crate::engine::{Child, Driven, Key, Kind, Shared, Worker, forget, resources_of, wait_until};
 use crate::handle::{Handle, JoinHandle};
 use crate::spawn::{block_on, spawn_local_as, wait_for};
 use crate::values::{Config, Shutdown, opaque};
@@ -150,15 +150,15 @@ impl LocalPool {
         let mut config = Config { inherited: Inherited::here(), ..Config::default() };
         config.have_no_thread();
         change(&mut config);
-        let core = Core::new(
+        let shared = Shared::new(
             Key::new::<Child>(Kind::default())?,
             config,
             None,
             Worker::live,
             resources_of,
         );
-        let handle = Handle::new(core.work.key);
-        Ok(Self { driven: Driven::of_this_thread(core), handle, _owner: PhantomData })
+        let handle = Handle::new(shared.key);
+        Ok(Self { driven: Driven::of_this_thread(shared), handle, _owner: PhantomData })
     }
 
     /// Returns a handle to the pool, for submissions from anywhere.
@@ -297,16 +297,16 @@ impl Deref for LocalPool {
 
 impl Drop for LocalPool {
     fn drop(&mut self) {
-        let core = self.driven.core().clone();
-        if !core.work.key.is_here() {
+        let shared = self.driven.shared().clone();
+        if !shared.key.is_here() {
             // The parent's owner was using these.
-            core::mem::forget((core, self.driven.clone()));
+            core::mem::forget((shared, self.driven.clone()));
             return;
         }
-        core.close(Shutdown::Drain);
-        forget(core.work.key);
+        shared.close(Shutdown::Drain);
+        forget(shared.key);
         self.driven.end();
-        core.wait_for_end(None, wait_until);
+        shared.wait_for_end(None, wait_until);
     }
 }
 

@@ -23,8 +23,7 @@ use brigade_sync::time;
 use brigade_task::{Guard, Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken};
 
 use crate::engine::{
-    At, ClassKey, Group, Key, Permit, Processor, class_here, drop_off_pool, reach_inline,
-    with_processor,
+    At, ClassKey, Group, Key, Permit, Worker, class_here, drop_off_pool, reach_inline, with_worker,
 };
 use crate::handle::deadlock::is_awaited;
 use crate::handle::{JoinHandle, discards};
@@ -89,18 +88,18 @@ impl<G: Belongs> Schedule for OnPool<G> {
             return core::mem::forget(job);
         }
         if let Some(group) = group.group() {
-            let own = |own: &&Processor| own.is_of(key.key());
-            with_processor(|processor| {
-                processor.filter(own).into_iter().for_each(|own| own.note_member(group, &job));
+            let own = |own: &&Worker| own.is_of(key.key());
+            with_worker(|worker| {
+                worker.filter(own).into_iter().for_each(|own| own.note_member(group, &job));
             });
         }
-        let refused = with_processor(|processor| match processor {
+        let refused = with_worker(|worker| match worker {
             Some(own) if own.is_of(key.if_normal()) => own.resume(Priority::Normal, job, woken),
             _ => schedule_elsewhere(key, job, woken),
         });
         match (refused, woken) {
             (Ok(()), _) => {}
-            // The thread that ends the pool drops the future: `engine/idle/ENDING.md`.
+            // The thread that ends the pool drops the future: `engine/end/ENDING.md`.
             (Err(job), Woken::Idle) => job.leave(),
             // Drops the future, which is user code, outside of `CURRENT`.
             (Err(job), Woken::Polled) => drop_off_pool(key.key(), job),
@@ -118,13 +117,13 @@ impl<G: Belongs> Schedule for OnPool<G> {
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
         reach_inline(self.0.key(), |at| {
             at.count_released(outcome, unclaimed);
-            at.core().into_iter().for_each(|core| core.work.release(number));
+            at.shared().into_iter().for_each(|shared| shared.release(number));
         });
     }
 
     fn give_back(self) {
         reach_inline(self.0.key(), |at| {
-            let permits = at.core().and_then(|core| core.permits.as_ref());
+            let permits = at.shared().and_then(|shared| shared.permits.as_ref());
             permits.into_iter().for_each(|permits| permits.give_back());
         });
     }
@@ -134,24 +133,24 @@ impl<G: Belongs> Schedule for OnPool<G> {
 #[inline]
 fn cuts(pool: Key, future: RunningFuture) -> bool {
     reach_inline(pool, |at| {
-        at.core().is_some_and(|core| core.work.cuts(|| is_awaited(pool, future)))
+        at.shared().is_some_and(|shared| shared.cuts(|| is_awaited(pool, future)))
     })
 }
 
 /// Whether the future polled by this worker must stop at its next operation.
 fn stops() -> bool {
-    with_processor(|own| {
-        own.is_some_and(|Processor { core, .. }| {
+    with_worker(|own| {
+        own.is_some_and(|Worker { shared, .. }| {
             let future = RunningFuture::innermost;
-            core.work.cuts(|| future().is_none_or(|future| is_awaited(core.work.key, future)))
+            shared.cuts(|| future().is_none_or(|future| is_awaited(shared.key, future)))
         })
     })
 }
 
 /// Lists a future that is about to wait; returns the number.
 fn bind(key: Key, task: TaskRef) -> u32 {
-    reach_inline(key, |at| match at.core() {
-        Some(core) => core.work.bind(task),
+    reach_inline(key, |at| match at.shared() {
+        Some(shared) => shared.bind(task),
         None => {
             // In a forked child the task is never woken, and must not be dropped. Otherwise this is the only reference,
             // and dropping it cancels the task.
@@ -168,8 +167,8 @@ fn bind(key: Key, task: TaskRef) -> u32 {
 #[inline(never)]
 fn schedule_elsewhere(key: ClassKey, job: Job, woken: Woken) -> Result<(), Job> {
     reach_inline(key.key(), |at| match at {
-        At::Worker(processor) => processor.resume(key.class(), job, woken),
-        At::Outside(core) => core.resume(key.class(), job),
+        At::Worker(worker) => worker.resume(key.class(), job, woken),
+        At::Outside(shared) => shared.resume(key.class(), job),
         At::Gone(_) => Err(job),
     })
 }

@@ -9,7 +9,7 @@ use brigade_task::{Job, Work, is_large};
 
 use super::{Admitted, Submission};
 use crate::engine::{
-    Admission, At, Core, Key, Unqueued, reach_inline, reach_owned, wait_until, with_processor,
+    Admission, At, Key, Shared, Unqueued, reach_inline, reach_owned, wait_until, with_worker,
 };
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Priority, Rejected, WhenFull, closure_of, expect_accepted};
@@ -93,7 +93,7 @@ impl Handle {
             return Submission { work: job, when_full, options: None, place }.submit(self.key);
         }
         // Not through `reach`: passing `job` on would force it into memory.
-        with_processor(|processor| match processor {
+        with_worker(|worker| match worker {
             Some(own) if own.is_open_to(self.key) => At::Worker(own).execute(job),
             _ => submit(job, |job| accept_elsewhere(self.key, job)),
         })
@@ -173,7 +173,7 @@ impl Handle {
 
 impl<'a> At<'a> {
     /// Accepts a closure, in a pool without a capacity. A worker must [run a normal
-    /// job](crate::engine::Processor::is_open_to).
+    /// job](crate::engine::Worker::is_open_to).
     ///
     /// # Errors
     /// Returns the closure if the pool does not accept it.
@@ -184,8 +184,8 @@ impl<'a> At<'a> {
     {
         match self {
             At::Worker(own) => own.execute(closure).map_err(|closure| self.rejected(closure)),
-            At::Outside(core) => {
-                core.inject(Job::new(closure)).map_err(|job| self.rejected(closure_of(job)))
+            At::Outside(shared) => {
+                shared.inject(Job::new(closure)).map_err(|job| self.rejected(closure_of(job)))
             }
             At::Gone(_) => Err(self.rejected(closure)),
         }
@@ -197,9 +197,9 @@ impl<'a> At<'a> {
     /// Returns the job if the pool does not accept it.
     pub(crate) fn accept(self, class: Option<Priority>, job: Job) -> Result<(), Job> {
         match (self, class) {
-            (At::Worker(processor), _) => processor.submit_as(class, job),
-            (At::Outside(core), None | Some(Priority::Normal)) => core.inject(job),
-            (At::Outside(core), Some(class)) => core.inject_as(class, job),
+            (At::Worker(worker), _) => worker.submit_as(class, job),
+            (At::Outside(shared), None | Some(Priority::Normal)) => shared.inject(job),
+            (At::Outside(shared), Some(class)) => shared.inject_as(class, job),
             (At::Gone(_), _) => Err(job),
         }
     }
@@ -226,7 +226,7 @@ impl<'a> At<'a> {
             accepted => return accepted,
         };
         match self {
-            At::Outside(core) => core.accept_late(class, job),
+            At::Outside(shared) => shared.accept_late(class, job),
             At::Worker(_) | At::Gone(_) => Err(job),
         }
     }
@@ -234,9 +234,9 @@ impl<'a> At<'a> {
     /// Decides what happens to a submission, and waits for a permit if necessary.
     #[inline(never)]
     pub(crate) fn admit(self, admitted: Admitted) -> Admission<'a> {
-        let Some(core) = self.core() else { return Admission::Refuse(self.refusal()) };
-        let admit = core.permits.as_ref().and_then(|_| ADMIT.get());
-        admit.map_or(Admission::Queue(None), |admit| admit(self, core, admitted))
+        let Some(shared) = self.shared() else { return Admission::Refuse(self.refusal()) };
+        let admit = shared.permits.as_ref().and_then(|_| ADMIT.get());
+        admit.map_or(Admission::Queue(None), |admit| admit(self, shared, admitted))
     }
 
     /// Queues a job that has been [admitted](Self::admit), or runs or drops the job.
@@ -250,9 +250,9 @@ impl<'a> At<'a> {
         how: Option<Unqueued<'_>>,
         job: Job,
     ) -> Result<(), Rejected<Job>> {
-        match (how, self.core()) {
-            (Some(Unqueued { work: _work, settle }), Some(core)) => {
-                settle(core, job);
+        match (how, self.shared()) {
+            (Some(Unqueued { work: _work, finish }), Some(shared)) => {
+                finish(shared, job);
                 Ok(())
             }
             _ => self.accept_or_reject(class, job),
@@ -272,8 +272,8 @@ impl<'a> At<'a> {
     {
         let (jobs, receipts) = closures.into_iter().map(|closure| R::make(closure)).unzip();
         let accepted = match self {
-            At::Worker(processor) => processor.submit_batch(jobs),
-            At::Outside(core) => core.inject_batch(jobs),
+            At::Worker(worker) => worker.submit_batch(jobs),
+            At::Outside(shared) => shared.inject_batch(jobs),
             At::Gone(_) => Err(jobs),
         };
         let back = |jobs: Vec<_>| {
@@ -288,17 +288,17 @@ impl<'a> At<'a> {
 /// not contain the function.
 pub(crate) static ADMIT: OnceLock<Admit> = OnceLock::new();
 
-type Admit = for<'a> fn(At<'a>, &'a Core, Admitted) -> Admission<'a>;
+type Admit = for<'a> fn(At<'a>, &'a Shared, Admitted) -> Admission<'a>;
 
 /// Decides on a submission to a bounded pool.
 pub(crate) fn admit_bounded<'a>(
     at: At<'a>,
-    core: &'a Core,
+    shared: &'a Shared,
     Admitted { when_full, deadline, .. }: Admitted,
 ) -> Admission<'a> {
-    let when_full = when_full.unwrap_or(core.config.when_full);
-    let admission = core.admit(when_full, deadline, at.worker().is_some());
-    admission.unwrap_or_else(|wait| core.wait_for_permit(wait, wait_until))
+    let when_full = when_full.unwrap_or(shared.config.when_full);
+    let admission = shared.admit(when_full, deadline, at.worker().is_some());
+    admission.unwrap_or_else(|wait| shared.wait_for_permit(wait, wait_until))
 }
 
 /// Accepts a job, in a pool without a capacity or with room for the job.
@@ -307,7 +307,7 @@ pub(crate) fn admit_bounded<'a>(
 /// Returns the job if the pool does not accept it.
 #[inline]
 pub(crate) fn accept(key: Key, job: Job) -> Result<(), Rejected<Job>> {
-    with_processor(|processor| match processor {
+    with_worker(|worker| match worker {
         Some(own) if own.is_open_to(key) => {
             own.submit(job).map_err(|job| At::Worker(own).rejected(job))
         }
@@ -342,8 +342,8 @@ fn accept_elsewhere(key: Key, job: Job) -> Result<(), Rejected<Job>> {
 /// # Errors
 /// As for [`accept`].
 #[inline(never)]
-pub(crate) fn accept_owned(core: &Arc<Core>, job: Job) -> Result<(), Rejected<Job>> {
-    reach_owned(core, |at| at.accept_or_reject(None, job))
+pub(crate) fn accept_owned(shared: &Arc<Shared>, job: Job) -> Result<(), Rejected<Job>> {
+    reach_owned(shared, |at| at.accept_or_reject(None, job))
 }
 
 /// The result of a submission for an accepted job: nothing, or a handle for the outcome.

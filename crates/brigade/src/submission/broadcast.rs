@@ -6,7 +6,7 @@ use std::sync::Arc;
 use brigade_task::{Job, drop_contained};
 
 use super::watcher::watcher_of;
-use crate::engine::{reach, with_processor};
+use crate::engine::{reach, with_worker};
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Priority, Reason, refuse};
 
@@ -87,12 +87,12 @@ impl Handle {
         let call = Arc::new(call);
         let watcher = watcher_of(self.key, place, None, Some(Priority::Normal));
         let shares = reach(self.key, |at| {
-            let core = at.core().ok_or_else(|| at.refusal())?;
-            core.broadcast(at.worker().is_some(), || {
+            let shared = at.shared().ok_or_else(|| at.refusal())?;
+            shared.broadcast(at.worker().is_some(), || {
                 let (call, watcher) = (call.clone(), watcher.clone());
                 Job::with_handle(move || {
                     // No other worker runs a share.
-                    let index = with_processor(|own| own.map(|own| own.index));
+                    let index = with_worker(|own| own.map(|own| own.index));
                     let Some(index) = index else { unreachable!("only a worker runs it") };
                     match watcher {
                         None => call(index),

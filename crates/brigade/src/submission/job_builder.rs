@@ -320,7 +320,7 @@ impl JobBuilder {
                 true => Job::new(work),
                 false => make_job::<()>(watcher.clone(), None, options.clone(), Box::new(work)).0,
             });
-            Some(at.core()?.dispatch(at.worker().is_some(), class, &mut made))
+            Some(at.shared()?.dispatch(at.worker().is_some(), class, &mut made))
         });
         let back = |job| if is_plain { closure_of(job) } else { unbox(unmade::<()>(job)) };
         // Withdrawn now, because the caller may drop the iterator: these jobs have no end.

@@ -102,8 +102,8 @@ impl JobOnWorker {
 /// # Errors
 /// Returns the share if it is not accepted.
 fn send(key: Key, index: usize, share: Job) -> Result<(), Rejected<Job>> {
-    reach(key, |at| match at.core() {
-        Some(core) => core
+    reach(key, |at| match at.shared() {
+        Some(shared) => shared
             .send_to(index, at.worker().is_some(), share)
             .map_err(|(share, reason)| at.reject(share, reason)),
         None => Err(at.rejected(share)),

@@ -90,7 +90,7 @@ fn reserve_or_wait(
             }
         }
         if waiter.is_none() {
-            let permits = reach(key, |at| at.core()?.permits.clone());
+            let permits = reach(key, |at| at.shared()?.permits.clone());
             *waiter = permits.map(Waiter::new);
         }
         if let Some(waiter) = waiter {
@@ -105,7 +105,7 @@ fn reserve_or_wait(
 fn try_reserve(at: At<'_>) -> Result<Option<Permit>, Reason> {
     let submission = Admitted { when_full: Some(WhenFull::Reject), deadline: None, class: None };
     let admission = at.admit(submission);
-    let is_closed = at.core().is_some_and(|core| core.work.is_closed()) && at.worker().is_none();
+    let is_closed = at.shared().is_some_and(|shared| shared.is_closed()) && at.worker().is_none();
     match admission {
         Admission::Refuse(reason) => Err(reason),
         _ if is_closed => Err(Reason::Closed),

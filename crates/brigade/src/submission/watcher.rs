@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use brigade_observe::{Job, JobLabel, Record, Site, Watcher};
 
-use crate::engine::{Core, Key, Processor, class_here, label_job, reach, with_processor};
+use crate::engine::{Key, Shared, Worker, class_here, label_job, reach, with_worker};
 use crate::values::Priority;
 
 /// Returns the watcher of a job about to be submitted to the pool `key`, with this class, or that of the submitting job;
@@ -34,7 +34,7 @@ fn new_watcher(
         Priority::Low => "low",
     };
     let label = JobLabel { name: name.cloned(), place, class };
-    reach(key, |at| Some(Watcher::new(at.core()?.config.observer.as_ref()?, label)))
+    reach(key, |at| Some(Watcher::new(at.shared()?.config.observer.as_ref()?, label)))
 }
 
 impl Site for Key {
@@ -43,7 +43,7 @@ impl Site for Key {
     }
 
     fn on_thread(&self, other: &Record, call: &mut dyn FnMut(Option<usize>, &Record)) {
-        with_processor(|processor| match processor {
+        with_worker(|worker| match worker {
             Some(own) if own.is_of(*self) => call(Some(own.index), own.record()),
             _ => call(None, other),
         });
@@ -51,7 +51,7 @@ impl Site for Key {
 
     fn each(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
         // Not by `reach`: a thread searching for stalls must not keep the memory of a detached pool.
-        Core::find(*self).is_some_and(|core| core.each_record(call))
+        Shared::find(*self).is_some_and(|shared| shared.each_record(call))
     }
 
     fn runs(&self, job: &Job) {
@@ -59,6 +59,6 @@ impl Site for Key {
     }
 
     fn hook_panicked(&self) {
-        with_processor(|own| own.into_iter().for_each(Processor::count_panic));
+        with_worker(|own| own.into_iter().for_each(Worker::count_panic));
     }
 }

@@ -60,7 +60,7 @@ use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::{budget::Turn, time};
 use brigade_task::{Completions, Job, JoinError, Spawnable, is_large};
 
-use crate::engine::{At, Core, Group, Key, Members, Permit, Processor, class_here, reach};
+use crate::engine::{At, Group, Key, Members, Permit, Shared, Worker, class_here, reach};
 use crate::handle::awaited::note_pool;
 use crate::handle::{Handle, JoinHandle, cancel, cancel_at_drop};
 use crate::pool::here;
@@ -340,15 +340,16 @@ impl<T> TaskSet<T> {
         let (number, limit) = (self.next, self.limit.as_ref());
         assert!(number != usize::MAX, "as many jobs as a set may be given");
         let handle = reach(self.pool.key, |at| {
-            let Some(core) = at.core().filter(|core| limit.is_none() || !refuses(at, core)) else {
+            let Some(shared) = at.shared().filter(|shared| limit.is_none() || !refuses(at, shared))
+            else {
                 return Err(at.rejected(work));
             };
             let is_admitted = limit.is_none_or(|limit| limit.admit());
             let permit =
-                core.permits.as_ref().filter(|_| is_admitted).and_then(|all| all.try_acquire());
+                shared.permits.as_ref().filter(|_| is_admitted).and_then(|all| all.try_acquire());
             let (job, handle) = make(&self.completions, number, permit, work);
             if let Some(limit) = limit.filter(|_| !is_admitted) {
-                limit.wait(number, class_here(core.work.key), job);
+                limit.wait(number, class_here(shared.key), job);
             } else if let Err(job) = at.accept(None, job) {
                 // Dropped before the job is taken apart, so that the job is not listed.
                 drop(handle);
@@ -705,8 +706,8 @@ impl<T> TaskSet<T> {
 }
 
 /// Whether the pool would reject a job submitted now.
-fn refuses(at: At<'_>, core: &Core) -> bool {
-    at.worker().map_or_else(|| core.work.is_closed(), Processor::discards)
+fn refuses(at: At<'_>, shared: &Shared) -> bool {
+    at.worker().map_or_else(|| shared.is_closed(), Worker::discards)
 }
 
 /// Registers a job just made with the list, to be listed when it ends.

@@ -55,7 +55,7 @@ impl<T> engine::Awaited for Ends<'_, T> {
     }
 
     fn run_part(&mut self, worker: &Worker) -> bool {
-        worker.processor.is_of(self.set.pool.key)
+        worker.is_of(self.set.pool.key)
             && (self.set.run(worker) || worker.run_member(self.set.group))
     }
 }
@@ -81,7 +81,7 @@ impl<T> TaskSet<T> {
                 };
                 let (group, woken) = (self.group, mem::take(&mut self.woken));
                 let wait = || self.wait_on(worker, ended);
-                let (waited, woken) = worker.processor.wait_for_group(group, woken, wait);
+                let (waited, woken) = worker.wait_for_group(group, woken, wait);
                 self.woken = woken;
                 waited
             })
@@ -89,7 +89,7 @@ impl<T> TaskSet<T> {
 
     /// Like [`wait_for`](Self::wait_for), on a worker.
     fn wait_on(&mut self, worker: &Worker, ended: usize) -> bool {
-        let runs = worker.processor.is_of(self.pool.key) && runs_in_place();
+        let runs = worker.is_of(self.pool.key) && runs_in_place();
         while runs && self.is_here() && !self.has_ended(ended) && self.run(worker) {}
         if self.ended.len() >= ended {
             return true;
@@ -146,10 +146,10 @@ impl<T> TaskSet<T> {
             self.untried = number + 1;
             if handle.is_of_future() {
                 // The set lists the future once it has ended.
-                if worker.processor.settle(|stop| handle.settle_if_unclaimed(stop)) {
+                if worker.run_in_place(|stop| handle.settle_if_unclaimed(stop)) {
                     return true;
                 }
-            } else if worker.processor.settle(|stop| handle.leave_and_settle(stop)) {
+            } else if worker.run_in_place(|stop| handle.leave_and_settle(stop)) {
                 // The job is not listed. Jobs that have ended elsewhere meanwhile come first. Not in a child forked
                 // by the job.
                 if self.completions.is_any() && self.is_here() {

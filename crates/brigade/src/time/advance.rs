@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::engine::CURRENT;
+use crate::engine::with_worker;
 use crate::handle::Handle;
 
 /// The panic message on a thread that runs no pool.
@@ -36,11 +36,11 @@ const NOT_HERE: &str =
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub async fn advance(duration: Duration) {
-    let advanced = CURRENT.with(|worker| {
+    let advanced = with_worker(|worker| {
         let worker = worker.ok_or(NOT_HERE)?;
-        worker.processor.core.work.events.timers.clock().advance(duration)?;
+        worker.shared.events.timers.clock().advance(duration)?;
         worker.poll_events();
-        Ok(worker.processor.core.work.key)
+        Ok(worker.shared.key)
     });
     let pool = advanced.unwrap_or_else(|what: &str| panic!("{what}"));
     // Queued behind all jobs just queued by the timers. A closed pool accepts no other job.

@@ -212,14 +212,14 @@ impl Due for Listed {
 
 /// Sets the timer of a closure with this state; `false` if the pool rejects it.
 fn set_timer(pool: Key, at: Instant, entry: Entry, state: &Mutex<State>) -> bool {
-    let set = reach_inline(pool, |pool| pool.core()?.set_timer(at, entry).ok());
+    let set = reach_inline(pool, |pool| pool.shared()?.set_timer(at, entry).ok());
     let Some(timer) = set else { return false };
     let mut state = state.lock();
     if state.stage == Stage::Here && state.at == at {
         state.timer = Some(timer);
     } else {
         drop(state);
-        drop(reach_inline(pool, |pool| pool.core()?.work.remove_timer(timer)));
+        drop(reach_inline(pool, |pool| pool.shared()?.remove_timer(timer)));
     }
     true
 }
@@ -227,7 +227,7 @@ fn set_timer(pool: Key, at: Instant, entry: Entry, state: &Mutex<State>) -> bool
 /// Removes the timer of a cancelled closure, or notes that the job of a run is left in a queue.
 fn unset_timer(pool: Key, timer: Option<TimerKey>) {
     reach(pool, |pool| {
-        if timer.and_then(|timer| pool.core()?.work.remove_timer(timer)).is_none() {
+        if timer.and_then(|timer| pool.shared()?.remove_timer(timer)).is_none() {
             pool.leaves_entry();
         }
     });
@@ -293,7 +293,7 @@ mod tests {
         let pool = Pool::new(1);
         let key = pool.job().key;
         let at = now_in(key) + Duration::from_secs(3600);
-        let is_set = || reach(key, |pool| !pool.core().unwrap().work.events.timers.is_empty());
+        let is_set = || reach(key, |pool| !pool.shared().unwrap().events.timers.is_empty());
         let set = |stage, next| {
             let state = State { stage, at: next, timer: None, ticks: 0, error: None };
             let state = Mutex::new(state);

@@ -10,7 +10,7 @@ use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::budget::Turn;
 
 use super::later;
-use crate::engine::{Core, Entry, Key, TimerKey, now, now_in, reach_inline};
+use crate::engine::{Entry, Key, Shared, TimerKey, now, now_in, reach_inline};
 use crate::handle::Handle;
 use crate::pool::default_pool;
 
@@ -102,7 +102,7 @@ impl Sleep {
     fn arm(&mut self, waker: &Waker) {
         let set = |pool: Handle| {
             let entry = Entry::Wake(waker.clone());
-            let timer = reach_inline(pool.key, |at| at.core()?.set_timer(self.at, entry).ok());
+            let timer = reach_inline(pool.key, |at| at.shared()?.set_timer(self.at, entry).ok());
             timer.map(|timer| State::Set(pool.key, timer))
         };
         let set = Handle::current().and_then(set).or_else(|| set(default_pool().handle()));
@@ -121,8 +121,8 @@ impl Future for Sleep {
         let now = match self.state {
             State::Set(pool, timer) => {
                 // A timer still set will fire, so the clock is not read.
-                let wakes = |core: &Arc<Core>| core.work.events.timers.wake_by(timer, waker);
-                if reach_inline(pool, |at| at.core().is_some_and(wakes)) {
+                let wakes = |shared: &Arc<Shared>| shared.events.timers.wake_by(timer, waker);
+                if reach_inline(pool, |at| at.shared().is_some_and(wakes)) {
                     note(|| Awaited::Timer(self.at));
                     return Poll::Pending;
                 }
@@ -146,7 +146,7 @@ impl Future for Sleep {
 impl Drop for Sleep {
     fn drop(&mut self) {
         if let State::Set(pool, timer) = self.state {
-            drop(reach_inline(pool, |at| at.core()?.work.remove_timer(timer)));
+            drop(reach_inline(pool, |at| at.shared()?.remove_timer(timer)));
         }
     }
 }

@@ -15,7 +15,7 @@
 //! jobs that it finds first, also jobs of the workers' queues. The front's lock is held from before the first is
 //! taken until the last is kept, and its length counts one job more, so each job is in some queue for every look
 //! that begins with the injectors and ends with the front. A look that begins with the front may miss a job moved
-//! out of a worker's queue: the eviction then asks for help, as for a job just queued, and the end of a pool
+//! out of a worker's queue: the eviction then wakes a worker, as for a job just queued, and the end of a pool
 //! excludes it by the gate.
 
 use core::cell::Cell;
@@ -42,9 +42,9 @@ pub(in crate::engine) const SWEEP: usize = 2 * BATCH;
 
 /// The injectors of one pool.
 pub(in crate::engine) struct Injectors {
-    pub(super) shards: ShardedInjector<Job>,
+    pub(in crate::engine) shards: ShardedInjector<Job>,
     /// The entries kept by sweeps, which are older than everything in the shards, and by evictions.
-    pub(super) front: Lane,
+    pub(in crate::engine) front: Lane,
 }
 
 /// A worker's share of the queued jobs.

@@ -19,7 +19,7 @@ pub(in crate::engine) const KEPT: usize = 1024;
 ///
 /// The methods that may change whether a lane has jobs tell the state, for the lane of the class `High`.
 #[derive(Default)]
-pub(super) struct Lane {
+pub(in crate::engine) struct Lane {
     queue: Mutex<Queue>,
     /// The number of jobs; 1 more while entries are taken out of other queues, so that no look misses them.
     /// Written under the lock.
@@ -51,7 +51,7 @@ impl Looks {
 
 impl Lane {
     /// Queues all jobs of an iterator, or none if the lane is closed.
-    pub(super) fn push_all(
+    pub(in crate::engine) fn push_all(
         &self,
         jobs: &mut dyn Iterator<Item = Job>,
         accepts: Accepts,
@@ -94,7 +94,11 @@ impl Lane {
 
     /// Takes the oldest job, if `takes` returns `true` for the time of its queueing. Waits for the lock.
     #[inline(never)]
-    pub(super) fn pop(&self, state: Option<&Idle>, takes: &dyn Fn(Instant) -> bool) -> Option<Job> {
+    pub(in crate::engine) fn pop(
+        &self,
+        state: Option<&Idle>,
+        takes: &dyn Fn(Instant) -> bool,
+    ) -> Option<Job> {
         self.change(state, |queue| {
             queue.jobs.front().filter(|(since, _)| since.is_none_or(takes))?;
             queue.jobs.pop_front().map(|(_, job)| job)
@@ -103,7 +107,7 @@ impl Lane {
 
     /// Takes the oldest job accepted by `takes`: of the lane's own jobs, or else of `more`, whose other jobs are
     /// queued behind.
-    pub(super) fn take(
+    pub(in crate::engine) fn take(
         &self,
         state: Option<&Idle>,
         takes: &dyn Fn(&Job) -> bool,
@@ -129,7 +133,7 @@ impl Lane {
     /// Drops completed entries, which calls no user code: among the lane's own, if the `most` of the calls since
     /// the last look add up to their number, and among `more`, whose other entries are queued behind. Returns
     /// the number of jobs cancelled by this.
-    pub(super) fn sweep(
+    pub(in crate::engine) fn sweep(
         &self,
         state: Option<&Idle>,
         most: usize,
@@ -154,7 +158,7 @@ impl Lane {
 
     /// The number of queued jobs.
     #[inline]
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::engine) fn len(&self) -> usize {
         // Ordering: Acquire pairs with the Release in `set_len`. A worker that looks before it parks, and a
         // thread that pushes, pass the fences of `Idle` between their two steps. A look that finds an injector
         // without the entries taken out sees the length set before.
@@ -167,12 +171,12 @@ impl Lane {
     }
 
     /// The number of jobs ever queued.
-    pub(super) fn pushed(&self) -> u64 {
+    pub(in crate::engine) fn pushed(&self) -> u64 {
         self.pushed.load(Ordering::Acquire)
     }
 
     /// Accepts nothing from outside any more.
-    pub(super) fn close(&self) {
+    pub(in crate::engine) fn close(&self) {
         self.queue.lock().is_closed = true;
     }
 }

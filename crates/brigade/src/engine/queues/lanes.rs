@@ -14,8 +14,8 @@ use crate::values::Priority;
 /// The lanes of one pool.
 #[derive(Default)]
 pub(in crate::engine) struct Lanes {
-    pub(super) high: Lane,
-    pub(super) low: Lane,
+    pub(in crate::engine) high: Lane,
+    pub(in crate::engine) low: Lane,
 }
 
 impl Lanes {

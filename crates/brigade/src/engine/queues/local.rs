@@ -1,6 +1,7 @@
 //! A worker's own queue, in the configured order.
 
-use brigade_queue::{self as queue, Injector, StealError, fifo, lifo};
+use ::brigade_queue as queue;
+use brigade_queue::{Injector, StealError, fifo, lifo};
 use brigade_task::Job;
 
 use crate::values::{Config, Order, Queueing};

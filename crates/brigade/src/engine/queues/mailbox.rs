@@ -1,6 +1,6 @@
 //! The jobs that only one worker may run: woken local futures, and shares of broadcasts.
 //!
-//! `engine/idle/MAILBOX.md` has the protocols, and proves that no wake-up and no share is lost.
+//! `engine/futures/MAILBOX.md` has the protocols, and proves that no wake-up and no share is lost.
 
 use core::task::Waker;
 use std::collections::VecDeque;

@@ -17,25 +17,25 @@ use brigade_sync::hint;
 use brigade_sync::unmodelled::AtomicU64;
 use brigade_task::{Job, Part};
 
-use super::idle::Idle;
+use crate::engine::idle::Idle;
 use crate::values::{Config, Priority};
 use injectors::{Injectors, SWEEP};
 use lanes::Lanes;
 use peers::{Peer, Peers};
 
 /// The queues of one pool.
-pub(super) struct Queues {
+pub(in crate::engine) struct Queues {
     /// Jobs from outside, and overflowing jobs of the workers' own queues.
-    pub(super) injectors: Injectors,
+    pub(in crate::engine) injectors: Injectors,
     /// Jobs of the classes above and below the default. Boxed, because a pool may be built on a small stack.
-    pub(super) lanes: Box<Lanes>,
+    pub(in crate::engine) lanes: Box<Lanes>,
     /// The workers' own queues, with everything else shared with other threads.
-    pub(super) peers: Peers,
+    pub(in crate::engine) peers: Peers,
     /// How often completed entries have been swept out of the injectors.
     sweeps: AtomicU64,
     /// Jobs visible only after a heavy fence, in tests.
     #[cfg(all(test, not(brigade_loom)))]
-    pub(super) late: late::Late,
+    pub(in crate::engine) late: late::Late,
 }
 
 /// Whether a closed queue accepts a job.
@@ -48,7 +48,7 @@ pub(in crate::engine) enum Accepts {
 }
 
 impl Queues {
-    pub(super) fn new(config: &Config, cpus: usize) -> Self {
+    pub(in crate::engine) fn new(config: &Config, cpus: usize) -> Self {
         Self {
             injectors: Injectors::new(config, cpus),
             lanes: Box::default(),
@@ -60,7 +60,7 @@ impl Queues {
     }
 
     /// Queues a job of any class, or returns it.
-    pub(super) fn push(
+    pub(in crate::engine) fn push(
         &self,
         class: Priority,
         job: Job,
@@ -79,14 +79,14 @@ impl Queues {
 
     /// Whether any job is queued, except in mailboxes.
     #[inline(never)]
-    pub(super) fn has_work(&self) -> bool {
+    pub(in crate::engine) fn has_work(&self) -> bool {
         self.has_shared() || self.peers.iter().any(|(_, peer)| peer.len() > 0)
     }
 
     /// Whether jobs are stuck. Such jobs are shared by all workers, or queued together on a worker, or the
     /// only job of a worker whose queues have not changed since the last call. `epochs` has a number for each
     /// worker, which changes with the queues.
-    pub(super) fn are_stuck(&self, epochs: &mut Vec<u64>) -> bool {
+    pub(in crate::engine) fn are_stuck(&self, epochs: &mut Vec<u64>) -> bool {
         epochs.resize(self.peers.len(), 0);
         let mut are_stuck = self.has_shared();
         for (index, last) in epochs.iter_mut().enumerate() {
@@ -99,42 +99,42 @@ impl Queues {
     }
 
     /// Whether the injectors or the lanes have jobs.
-    pub(super) fn has_shared(&self) -> bool {
+    pub(in crate::engine) fn has_shared(&self) -> bool {
         !self.injectors.is_empty() || self.lanes.len() > 0
     }
 
     /// Counts the jobs of the injectors and the lanes.
-    pub(super) fn shared_len(&self) -> usize {
+    pub(in crate::engine) fn shared_len(&self) -> usize {
         self.injectors.len() + self.lanes.len()
     }
 
     /// The number of jobs ever queued in the injectors and the lanes.
-    pub(super) fn pushed(&self) -> u64 {
+    pub(in crate::engine) fn pushed(&self) -> u64 {
         self.injectors.pushed() + self.lanes.pushed()
     }
 
     /// Accepts nothing from outside any more.
-    pub(super) fn close(&self) {
+    pub(in crate::engine) fn close(&self) {
         self.injectors.close();
         self.lanes.close();
     }
 
     /// Whether a worker has forked since the pool was built.
-    pub(super) fn have_forked(&self) -> bool {
+    pub(in crate::engine) fn have_forked(&self) -> bool {
         self.peers.iter().any(|(_, peer)| peer.forks.is_used())
     }
 
     /// Makes earlier forks visible to the caller's next look: each fork whose worker has not yet seen the
     /// caller's earlier writes. Workers fork without a fence.
     #[inline]
-    pub(super) fn fence_forks(&self) {
+    pub(in crate::engine) fn fence_forks(&self) {
         if self.have_forked() {
             self.fence();
         }
     }
 
     /// Passes the heavy fence, which also makes earlier jobs of a worker visible that queued them without a fence.
-    pub(super) fn fence(&self) {
+    pub(in crate::engine) fn fence(&self) {
         if let Some((_, peer)) = self.peers.iter().next() {
             peer.forks.fence();
             #[cfg(all(test, not(brigade_loom)))]
@@ -143,25 +143,25 @@ impl Queues {
     }
 
     /// Whether any mailbox has jobs.
-    pub(super) fn has_mail(&self) -> bool {
+    pub(in crate::engine) fn has_mail(&self) -> bool {
         self.peers.iter().any(|(_, peer)| !peer.mailbox.is_empty())
     }
 
     /// Counts the queued jobs, without mailboxes.
     #[inline(never)]
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::engine) fn len(&self) -> usize {
         self.shared_len() + self.peers.iter().map(|(_, peer)| peer.len()).sum::<usize>()
     }
 
     /// Whether more than `jobs` jobs are queued. The injectors and the lanes are counted first, because that
     /// is cheaper.
-    pub(super) fn has_more_than(&self, jobs: usize) -> bool {
+    pub(in crate::engine) fn has_more_than(&self, jobs: usize) -> bool {
         self.shared_len() > jobs || self.len() > jobs
     }
 
     /// Drops completed entries of the injectors, the lanes and the mailboxes. Returns the number of jobs cancelled by this.
     /// Each worker sweeps its own queue when it sees the new count of sweeps.
-    pub(super) fn sweep(&self, idle: &Idle) -> u64 {
+    pub(in crate::engine) fn sweep(&self, idle: &Idle) -> u64 {
         let cancelled = self.injectors.sweep(SWEEP) + self.lanes.sweep(SWEEP, idle);
         self.peers.iter().for_each(|(_, peer)| peer.mailbox.sweep(SWEEP));
         self.sweeps.fetch_add(1, Ordering::Relaxed);
@@ -169,12 +169,12 @@ impl Queues {
     }
 
     /// How often [`sweep`](Self::sweep) was called.
-    pub(super) fn sweeps(&self) -> u64 {
+    pub(in crate::engine) fn sweeps(&self) -> u64 {
         self.sweeps.load(Ordering::Relaxed)
     }
 
     /// Takes a worker's oldest fork or job of a scope. The caller need not be a worker.
-    pub(super) fn take_oldest_part(&self) -> Option<Job> {
+    pub(in crate::engine) fn take_oldest_part(&self) -> Option<Job> {
         let rest = deque::Worker::new();
         self.steal_any(&|peer| match peer.forks.is_empty() {
             true => Err(StealError::Empty),
@@ -184,7 +184,11 @@ impl Queues {
 
     /// Takes the oldest job accepted by `takes`, of the lowest class that has one. Other jobs may move from the
     /// injectors and the workers' queues to the front of the injectors. The caller need not be a worker.
-    pub(super) fn take_oldest(&self, takes: &dyn Fn(&Job) -> bool, idle: &Idle) -> Option<Job> {
+    pub(in crate::engine) fn take_oldest(
+        &self,
+        takes: &dyn Fn(&Job) -> bool,
+        idle: &Idle,
+    ) -> Option<Job> {
         let (Lanes { high, low }, Injectors { shards, front }) = (&*self.lanes, &self.injectors);
         let shards = iter::from_fn(|| shards.pop(&Cursor::default()));
         let rings = iter::from_fn(|| self.steal_any(&|peer| peer.remote.steal()));
@@ -210,7 +214,7 @@ impl Queues {
 
 /// A job visible only after a heavy fence, like a fork whose store is still in the owner's store buffer.
 ///
-/// The tests of the table in `engine/FORKS.md` use it, because no test can keep a store in a store buffer.
+/// The tests of the table in `engine/fork/FORKS.md` use it, because no test can keep a store in a store buffer.
 #[cfg(all(test, not(brigade_loom)))]
 mod late {
     use brigade_sync::atomic::Ordering;
@@ -229,7 +233,7 @@ mod late {
             self.0.store(1, Ordering::Relaxed);
         }
 
-        pub(super) fn arrive(&self, injectors: &Injectors) {
+        pub(in crate::engine) fn arrive(&self, injectors: &Injectors) {
             if self.0.swap(0, Ordering::Relaxed) > 0 {
                 assert!(injectors.mine().push(Job::new(|| ())).is_ok(), "the pool is open");
             }

@@ -1,4 +1,4 @@
-//! The parts that a worker is running, for threads waiting for such a part. `engine/FORKS.md` has the
+//! The parts that a worker is running, for threads waiting for such a part. `engine/fork/FORKS.md` has the
 //! argument.
 //!
 //! When a worker takes a part of a fork or a scope, from its own deque or from another worker's, it lists an

@@ -1,12 +1,12 @@
 //! Spinning and yielding before a thread blocks.
 //!
 //! A short wait costs less without a sleep: to put a thread to sleep and to wake it takes about 30 µs. So a waiting
-//! thread first pauses. Then it yields the processor, which the awaited thread may need: a freshly woken thread is
-//! often on the waker's processor. After the yields it sleeps. In this way it loses at most twice the time of
+//! thread first pauses. Then it yields the worker, which the awaited thread may need: a freshly woken thread is
+//! often on the waker's worker. After the yields it sleeps. In this way it loses at most twice the time of
 //! the better choice (Karlin et al., *Competitive randomized algorithms for nonuniform problems*, SODA 1990).
 //!
-//! But on a processor kept busy by other programs, a yield lasts for their whole time slice, some milliseconds on
-//! Linux, however soon the wait is over. The end of a sleep takes the processor from them. So after a slow yield, a
+//! But on a worker kept busy by other programs, a yield lasts for their whole time slice, some milliseconds on
+//! Linux, however soon the wait is over. The end of a sleep takes the worker from them. So after a slow yield, a
 //! thread sleeps instead for a time.
 
 use core::cell::Cell;
@@ -21,8 +21,8 @@ const LOOKS: u32 = 64;
 /// How many of these checks are followed by a pause; the later checks are followed by a yield.
 const PAUSED: u32 = 6;
 
-/// A yield is slow if it takes this long. A yield takes about 1 µs if no thread needs the processor, about 10 µs if
-/// the awaited thread does, and a job's time if a worker of the pool does. A different program keeps the processor
+/// A yield is slow if it takes this long. A yield takes about 1 µs if no thread needs the worker, about 10 µs if
+/// the awaited thread does, and a job's time if a worker of the pool does. A different program keeps the worker
 /// for a time slice, 3 or 4 ms on Linux. `fork-join --program nbody --hogs 2` takes 17 times as long if slow yields
 /// are repeated.
 const SLOW: Duration = Duration::from_micros(1500);

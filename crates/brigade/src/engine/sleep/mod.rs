@@ -1,7 +1,6 @@
-//! How a thread waits: its backoff, the place where it parks, and the driver of timers and I/O, which it may poll
-//! there. This module must know neither the queues nor which worker sleeps.
+//! What a thread sleeps on: the parker of a worker, the driver of I/O and timers, or a backoff before either.
 
-pub(crate) mod backoff;
-pub(crate) mod events;
-pub(crate) mod resources;
-pub(crate) mod sleeper;
+pub(super) mod backoff;
+pub(super) mod events;
+pub(super) mod resources;
+pub(super) mod sleeper;

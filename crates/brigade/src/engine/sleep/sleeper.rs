@@ -6,7 +6,7 @@ use brigade_sync::atomic::{AtomicBool, Ordering, fence};
 use brigade_sync::unmodelled::AtomicUsize;
 use brigade_sync::{Mutex, Parker};
 
-use super::events::Driving;
+use super::events::driver::Driving;
 
 /// Where a worker sleeps.
 pub(in crate::engine) struct Sleeper {

@@ -24,7 +24,7 @@ impl Clock {
     pub(crate) const MAY_BE_PAUSED: bool = cfg!(feature = "test-util");
 
     /// The system's clock, or a clock paused at that time.
-    pub(super) fn new(paused_at: Option<Instant>) -> Self {
+    pub(in crate::engine) fn new(paused_at: Option<Instant>) -> Self {
         Self(paused_at.map(|start| Paused { now: Mutex::new(start), end: start + FAR }))
     }
 
@@ -32,7 +32,7 @@ impl Clock {
         self.0.as_ref().filter(|_| Self::MAY_BE_PAUSED)
     }
 
-    pub(super) fn is_paused(&self) -> bool {
+    pub(in crate::engine) fn is_paused(&self) -> bool {
         self.paused().is_some()
     }
 
@@ -41,7 +41,7 @@ impl Clock {
     }
 
     /// How long a thread sleeps until `at`; `None` for ever. A paused clock [leaps](Self::leap) there.
-    pub(super) fn until(&self, at: Instant) -> Option<Duration> {
+    pub(in crate::engine) fn until(&self, at: Instant) -> Option<Duration> {
         match self.paused() {
             Some(paused) => (at < paused.end).then_some(Duration::ZERO),
             None => Some(time::until(at)),
@@ -49,7 +49,7 @@ impl Clock {
     }
 
     /// Moves a paused clock to `at`, if a thread would sleep until then.
-    pub(super) fn leap(&self, at: Instant) {
+    pub(in crate::engine) fn leap(&self, at: Instant) {
         if let Some(paused) = self.paused().filter(|paused| at < paused.end) {
             let mut now = paused.now.lock();
             *now = at.max(*now);

@@ -9,7 +9,8 @@ use brigade_sync::atomic::{AtomicBool, Ordering, fence};
 use brigade_sync::model::{check, turn};
 use loom::thread;
 
-use super::{Entry, TimerKey, Timers};
+use super::entry::Entry;
+use super::{TimerKey, Timers};
 
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicBool) -> loom::sync::atomic::AtomicBool = |a| a;
@@ -29,7 +30,7 @@ impl Sleeper {
         Self { timers: Timers::new(2, false), sleeps, told }
     }
 
-    /// `Core::set_timer`, for a timer due after some milliseconds.
+    /// `Shared::set_timer`, for a timer due after some milliseconds.
     fn set(&self, worker: usize, after: u64) -> TimerKey {
         turn();
         let at = self.timers.start() + Duration::from_millis(after);

@@ -17,7 +17,7 @@
 //! timer has been cancelled, or if a part knows only the wheel slot of this timer: then a running thread
 //! looks in vain. A sleeping thread sleeps until the exact time. Only a new timer lowers it: otherwise a
 //! thread asleep until a later time would sleep past a timer set in between. It is a single atomic variable,
-//! so the argument of `engine/idle/DRIVER.md` need not know of parts. `loom_tests` has models.
+//! so the argument of `engine/park/DRIVER.md` need not know of parts. `loom_tests` has models.
 //!
 //! *Rejected:* to raise it at each removal of the earliest timer: if timers are cancelled in the order of
 //! their setting, each removal would raise it.
@@ -25,8 +25,8 @@
 //! wake a thread without need.
 //! *Rejected:* a part for its worker alone: a worker in a long job would delay its own timers.
 
-mod clock;
-mod entry;
+pub(in crate::engine) mod clock;
+pub(in crate::engine) mod entry;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 mod part;
@@ -67,7 +67,7 @@ const DENSE: usize = 4;
 pub(crate) struct Timers {
     /// Each worker sets all timers in the same part.
     parts: Box<[CachePadded<Part>]>,
-    shared: CachePadded<Shared>,
+    shared: CachePadded<Next>,
     /// The clock for deadlines.
     clock: Clock,
     /// When the first timer was set: there are systems without a clock, and pools without timers.
@@ -75,7 +75,7 @@ pub(crate) struct Timers {
 }
 
 /// Read at each look for timers, and seldom written.
-struct Shared {
+struct Next {
     /// Nanoseconds since `start`, no later than the earliest deadline; [`NONE`] if there is no timer. Lowered
     /// under the lock of a part, and raised under the locks of all parts.
     next: AtomicU64,
@@ -122,7 +122,7 @@ impl Timers {
         let parts = threads.clamp(1, MOST_PARTS);
         Self {
             parts: (0..parts).map(|_| CachePadded::new(Part::new())).collect(),
-            shared: CachePadded::new(Shared {
+            shared: CachePadded::new(Next {
                 next: AtomicU64::new(NONE),
                 used: AtomicU64::new(0),
                 closures: AtomicU64::new(0),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use brigade_observe::{Observer, Settings};
 use brigade_sync::thread::Inherited;
 
-use crate::engine::{Child, Core, Key, Kind, Semaphore, Worker, resources_of, share, wait_until};
+use crate::engine::{Child, Key, Kind, Semaphore, Shared, Worker, resources_of, share, wait_until};
 use crate::handle::Handle;
 use crate::pool::Pool;
 use crate::submission::{ADMIT, admit_bounded};
@@ -461,19 +461,19 @@ impl Builder {
         let make = |make: MakeObserver| make(self.observe, self.config.pool_name(), key);
         self.config.observer = self.make_observer.map(make);
         let permits = self.capacity.map(Semaphore::new);
-        let core = Core::new(key, *self.config, permits, Worker::live, resources_of);
-        let Config { observer, inherited, .. } = &*core.config;
+        let shared = Shared::new(key, *self.config, permits, Worker::live, resources_of);
+        let Config { observer, inherited, .. } = &*shared.config;
         let start = |observer: &Arc<Observer>| observer.start_detector(inherited.clone());
         let detector = observer.as_ref().map_or(Ok(()), start);
         if is_threadless {
-            share(core.clone());
+            share(shared.clone());
         }
-        if let Err(error) = detector.and_then(|()| core.start_core(first)) {
-            core.close(Shutdown::Discard);
-            _ = core.wait_for_end(None, wait_until);
+        if let Err(error) = detector.and_then(|()| shared.start_core(first)) {
+            shared.close(Shutdown::Discard);
+            _ = shared.wait_for_end(None, wait_until);
             return Err(with_way_out(error));
         }
-        Ok(Pool { handle: Handle::new(core.work.key), core })
+        Ok(Pool { handle: Handle::new(shared.key), shared })
     }
 
     /// Rejects an invalid configuration, and sets the size.

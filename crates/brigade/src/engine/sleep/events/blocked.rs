@@ -7,7 +7,7 @@
 //!
 //! A candidate enters the list, fences, and checks whether a worker holds the driver. A worker that releases
 //! it, and a thread that sets a timer, fence and look at the list. So at least one side sees the other, as in
-//! `engine/idle/DRIVER.md`.
+//! `engine/park/DRIVER.md`.
 
 use core::cell::Cell;
 use core::ops::Deref;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
-use super::DriverRef;
+use super::driver::DriverRef;
 use crate::engine::key::Key;
 use crate::engine::semaphore::Late;
 use crate::engine::sleep::sleeper::ParkSpot;

@@ -2,10 +2,10 @@
 //!
 //! Neither has a thread. A parked worker sleeps on both at once, as the driver holder. Without a holder, each
 //! worker that runs out of work polls them before it searches, and every worker also polls between two jobs from time
-//! to time. `engine/idle/DRIVER.md` has the rule, and the proof that no event is missed.
+//! to time. `engine/park/DRIVER.md` has the rule, and the proof that no event is missed.
 
 pub(in crate::engine) mod blocked;
-mod driver;
+pub(in crate::engine) mod driver;
 
 use core::task::Waker;
 use core::time::Duration;
@@ -14,12 +14,13 @@ use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::{AtomicBool, AtomicU64};
 use brigade_task::contain;
 
-use super::resources::Resources;
-use crate::engine::timers::{Entry, Timers};
+use crate::engine::sleep::resources::Resources;
+use crate::engine::timers::Timers;
+use crate::engine::timers::entry::Entry;
 use blocked::Candidates;
+pub(crate) use driver::Driving;
 #[cfg(feature = "io")]
 pub(crate) use driver::closed;
-pub(crate) use driver::{DriverRef, Driving};
 
 /// The longest time between two checks by the monitor that events are handled. Each check takes the CPU from a running
 /// thread, which on a busy machine may get it back a time slice later; Go's `sysmon` looks at its poller every 10 ms.

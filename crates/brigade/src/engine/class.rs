@@ -1,0 +1,200 @@
+//! The class of the running job, and the jobs of the lanes. `PRIORITIES.md` has the rules.
+
+use core::cell::Cell;
+
+use brigade_sync::{Defer, time};
+use brigade_task::{Attachment, Job, attach};
+
+use super::key::Key;
+use super::pace::TURNS;
+use super::worker::{Worker, with_worker};
+use crate::values::{AGEING, Priority};
+
+/// The classes of the running job and of the job taken last, and the row of high jobs.
+#[derive(Default)]
+pub(super) struct Class {
+    /// The class of the running job.
+    running: Cell<Priority>,
+    /// The class of the job taken last, until it runs.
+    taken: Cell<Priority>,
+    /// The worker's pool while it runs a normal job, otherwise no pool: submissions compare it with their pool.
+    open_to: Cell<Key>,
+    /// High jobs run in a row.
+    high: Cell<u32>,
+    /// The turn after the last high job: the next high job continues the row if it begins in this turn.
+    turn: Cell<u64>,
+    /// Whether the row is so long that the next search begins with lower classes.
+    yields: Cell<bool>,
+}
+
+impl Class {
+    /// The class of a worker of `pool` that runs nothing.
+    pub(super) fn new(pool: Key) -> Self {
+        Self { open_to: Cell::new(pool), ..Self::default() }
+    }
+
+    /// Takes the class of the job taken last.
+    #[inline]
+    pub(super) fn take(&self) -> Priority {
+        self.taken.take()
+    }
+
+    fn set(&self, class: Priority, pool: Key) {
+        self.running.set(class);
+        self.open_to.set(if class == Priority::Normal { pool } else { Key::NONE });
+    }
+
+    /// Counts a high job about to run in this turn; `false` if it is the turn of lower classes.
+    pub(super) fn may_take_high(&self, turn: u64) -> bool {
+        let high = if self.turn.get() == turn { self.high.get() } else { 0 };
+        let may = high < TURNS;
+        self.high.set(high + u32::from(may));
+        self.yields.set(!may);
+        may
+    }
+
+    /// Makes this turn the turn of the last high job: none has begun since.
+    pub(super) fn continue_row(&self, turn: u64) {
+        self.turn.set(turn);
+    }
+}
+
+impl Worker {
+    /// Whether this is a worker of the pool `key` and runs a normal job, so that submissions go to its queue.
+    #[inline(always)]
+    pub(crate) fn is_open_to(&self, key: Key) -> bool {
+        self.class.open_to.get() == key
+    }
+
+    /// The class of the running job.
+    pub(crate) fn class(&self) -> Priority {
+        self.class.running.get()
+    }
+
+    /// Calls a closure that runs a job of a class.
+    pub(super) fn with_class<R>(&self, class: Priority, run: impl FnOnce() -> R) -> R {
+        let former = self.class();
+        let _restore = Defer(|| self.class.set(former, self.shared.key));
+        self.class.set(class, self.shared.key);
+        run()
+    }
+
+    /// Notes the class of a job that is about to run, and returns the job.
+    pub(super) fn take_as(&self, (class, job): (Priority, Job)) -> Job {
+        self.class.taken.set(class);
+        job
+    }
+
+    /// Takes a high job at the start of a search, unless it is the turn of lower classes.
+    pub(super) fn take_high_first(&self) -> Option<Job> {
+        if self.class.yields.take() { None } else { self.take_high() }
+    }
+
+    /// Takes a job from a lane at the end of a search, when no normal job was found.
+    pub(super) fn take_high_or_low(&self) -> Option<Job> {
+        self.take_high().or_else(|| {
+            let job = self.shared.queues.lanes.pop_low(None)?;
+            Some(self.take_as((Priority::Low, job)))
+        })
+    }
+
+    fn take_high(&self) -> Option<Job> {
+        if !self.shared.idle.snapshot().is_prioritized() {
+            return None;
+        }
+        let job = self.shared.queues.lanes.pop_high(&self.shared.idle)?;
+        Some(self.take_as((Priority::High, job)))
+    }
+
+    /// Takes a low job that has waited for the ageing time.
+    pub(super) fn take_aged(&self) -> Option<Job> {
+        let shared = &*self.shared;
+        if shared.queues.lanes.len_of(Priority::Low) == 0 {
+            return None;
+        }
+        // A time too early to be represented is before each job.
+        let then = time::try_now()?.checked_sub(AGEING)?;
+        shared.queues.lanes.pop_low(Some(then))
+    }
+
+    /// Calls a closure that runs a job of a class.
+    #[inline(never)]
+    pub(super) fn run_as<R>(&self, class: Priority, run: impl FnOnce() -> R) -> R {
+        let run = || self.with_class(class, run);
+        match class {
+            Priority::Normal => run(),
+            _ => attach(&ClassOfJob { pool: self.shared.key, class }, run),
+        }
+    }
+
+    /// Calls a closure that runs the job taken last, with that job's class, inside the current job.
+    pub(super) fn run_taken_inside<R>(&self, run: impl FnOnce() -> R) -> R {
+        let (class, outer) = (self.class.take(), self.class());
+        let is_normal = class == Priority::Normal && outer == Priority::Normal;
+        if is_normal { run() } else { self.run_as(class, run) }
+    }
+
+    /// Runs the job taken last, outside of any job.
+    #[inline]
+    pub(super) fn run_taken(&self, job: Job) {
+        match self.class.take() {
+            Priority::Normal => self.run(job),
+            class => self.run_as(class, || self.run(job)),
+        }
+    }
+
+    /// Runs a high job, unless it is the turn of lower classes; `false` if none has run.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn run_high(&self) -> bool {
+        let is_due = self.pace.is_due_next();
+        let has_run = self.run_high_in_look();
+        // After the high job, because a look runs jobs.
+        if has_run && is_due {
+            self.look_elsewhere(Row::GoesOn);
+        }
+        has_run
+    }
+
+    /// Runs queued high jobs before the next job of a look.
+    pub(super) fn run_urgent(&self) {
+        while self.shared.idle.snapshot().is_prioritized() && self.run_high_in_look() {}
+    }
+
+    fn run_high_in_look(&self) -> bool {
+        // The last job may have forked the process and returned in the child.
+        self.end_if_orphan();
+        if !self.class.may_take_high(self.pace.turn()) {
+            return false;
+        }
+        // Counts like any job, so that timers, events and work elsewhere get their turn. Counted before the job, which
+        // may panic.
+        let worker = self;
+        worker.pace.count();
+        worker.class.continue_row(worker.pace.turn());
+        let job = worker.shared.queues.lanes.pop_high(&worker.shared.idle);
+        job.map(|job| self.run_as(Priority::High, || self.run(job))).is_some()
+    }
+}
+
+/// Whether the last job was a high job, so that the next may continue the row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Row {
+    GoesOn,
+    Over,
+}
+
+/// The class of a job, for parts that run on peers.
+struct ClassOfJob {
+    pool: Key,
+    class: Priority,
+}
+
+impl Attachment for ClassOfJob {
+    fn enter(&self, call: &mut dyn FnMut()) {
+        with_worker(|own| match own.filter(|own| own.is_of(self.pool)) {
+            Some(own) => own.with_class(self.class, call),
+            None => call(),
+        });
+    }
+}

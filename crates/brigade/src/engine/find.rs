@@ -1,0 +1,280 @@
+//! How a worker finds a job that is not on its own queue: at the injectors, at its peers, in the lanes.
+
+use core::cell::{Cell, RefCell};
+
+use brigade_queue::{Cursor, StealError};
+use brigade_sync::hint;
+use brigade_task::Job;
+
+use super::idle::Parked;
+use super::probe::Event;
+use super::queues::injectors::{BATCH, Share};
+use super::sleep::backoff::Backoff;
+use super::worker::Worker;
+
+impl Worker {
+    /// Records a steal: the returned job, and the jobs queued here since there were `before`.
+    pub(super) fn tell_of_steal(&self, before: usize, from: usize) {
+        let jobs = 1 + self.local.len().saturating_sub(before);
+        self.tell(Event::Steals { from, jobs, are_forks: false });
+    }
+
+    /// Takes the pool's oldest job, if the workers have no queues of their own, and no fork or mail here comes first.
+    #[inline(always)]
+    pub(super) fn pop_shared(&self) -> Option<Job> {
+        let comes_first =
+            !self.local.is_shared() || !self.forks.is_empty() || !self.me.mailbox.is_empty();
+        if comes_first { None } else { self.shared.queues.injectors.pop_shared() }
+    }
+
+    /// Stops searching without a job. The last searcher wakes or starts a worker for the work it leaves behind.
+    pub(super) fn end_search(&self) {
+        let shared = &*self.shared;
+        self.tell(Event::HasSearched);
+        // As in `found`: work submitted or forked meanwhile may have woken no worker.
+        if shared.idle.stop_search() && (shared.queues.has_work() || shared.has_forks_unseen()) {
+            shared.wake_one();
+        }
+        // This worker may have held the driver.
+        shared.see_to_driver();
+    }
+
+    /// Finds a job when the worker's own queue is empty: looks everywhere, and sleeps while there is none. Returns
+    /// `None` when the worker must leave.
+    #[inline(never)]
+    pub(super) fn find(&self) -> Option<Job> {
+        self.find_near().or_else(|| {
+            self.shared.idle.start_search();
+            self.hunt()
+        })
+    }
+
+    /// Like [`find`](Self::find), but returns `None` instead of sleeping.
+    pub(super) fn find_now(&self) -> Option<Job> {
+        self.find_near().or_else(|| {
+            self.shared.idle.start_search();
+            let found = self.search().map(|job| self.found(job));
+            if found.is_none() {
+                self.end_search();
+            }
+            found
+        })
+    }
+
+    /// Finds a job without becoming a searcher.
+    #[inline(always)]
+    fn find_near(&self) -> Option<Job> {
+        let worker = self;
+        let own = worker.take_part().or_else(|| worker.take_mail_in_turn());
+        let own = own.or_else(|| self.refill(self.share()));
+        if let Some(job) = own.or_else(|| worker.take_mail()) {
+            return Some(job);
+        }
+        // This worker is about to wait for events again, unless a peer runs.
+        let will_wait = worker.activity.has_slept_on_driver.get()
+            && worker.shared.idle.snapshot().running() <= 1;
+        if !will_wait && self.poll_events() {
+            let own = worker.local.pop().or_else(|| worker.take_mail());
+            return own.or_else(|| self.refill(self.share()));
+        }
+        None
+    }
+
+    /// Finds the first job of a new worker. The worker is a searcher at once: submitters that counted on it may have
+    /// woken no worker.
+    #[cold]
+    pub(super) fn find_first(&self) -> Option<Job> {
+        // In this order: the worker counts as about to look until it counts as a searcher.
+        self.shared.idle.start_search();
+        self.shared.idle.roster().starts.remove(self.index);
+        self.hunt()
+    }
+
+    /// Looks everywhere as a searcher, and sleeps while there is no job.
+    fn hunt(&self) -> Option<Job> {
+        let queues = &self.shared.queues;
+        let has_slept_on_driver = self.activity.has_slept_on_driver.take();
+        // If events come one by one, the queues are usually empty, and the worker looks at every queue before it sleeps
+        // anyway.
+        let mut searches = !has_slept_on_driver || queues.has_work();
+        let mut backoff = self.activity.has_run_parts.take().then(Backoff::default);
+        loop {
+            // The mailbox first: the worker may have been woken for a job there. Then the own queue: the previous
+            // worker with this index may have left jobs, and events may have queued some.
+            let own = self.take_mail().or_else(|| self.take_part());
+            let own = own.or_else(|| self.local.pop());
+            if let Some(job) = own.or_else(|| if searches { self.search() } else { None }) {
+                return Some(self.found(job));
+            }
+            searches = true;
+            // Between the last part of a parallel step and the first part of the next step (`engine/fork/FORKS.md`).
+            let is_seen = || queues.has_work() || !self.me.mailbox.is_empty();
+            if backoff.as_mut().is_some_and(|backoff| backoff.wait(is_seen)) {
+                continue;
+            }
+            match self.park_unless(None, || false) {
+                Parked::Search => {}
+                Parked::Leave => return None,
+            }
+        }
+    }
+
+    /// Stops searching with a job, and wakes or starts workers for the remaining work.
+    pub(super) fn found(&self, job: Job) -> Job {
+        let shared = &*self.shared;
+        self.activity.has_found.set(true);
+        let is_last = shared.idle.stop_search();
+        if !self.activity.has_slept_on_driver.get() {
+            self.wake_for_rest();
+        }
+        if is_last {
+            if shared.queues.has_work() || shared.has_forks_unseen() {
+                if self.keeps_events() {
+                    return job;
+                }
+                self.wake_peer();
+            } else {
+                shared.see_to_driver();
+                return job;
+            }
+        }
+        // Maybe no worker was woken, and this worker may have held the driver, on which a blocked thread relies.
+        if shared.events.candidates.are_there() {
+            shared.see_to_driver();
+        }
+        job
+    }
+
+    /// Takes a share of an injector's jobs: returns a job and queues the rest.
+    pub(super) fn refill(&self, share: Share) -> Option<Job> {
+        let job = self.refill_quietly(share)?;
+        self.notify_of_taken();
+        Some(job)
+    }
+
+    fn refill_quietly(&self, share: Share) -> Option<Job> {
+        let (shared, local) = (&self.shared, &self.local);
+        let before = local.len();
+        let job = shared.queues.injectors.refill(local, &self.route.cursor, share)?;
+        self.tell(Event::Takes(1 + local.len().saturating_sub(before)));
+        Some(job)
+    }
+
+    fn share(&self) -> Share {
+        Share { parts: self.shared.idle.snapshot().live().max(1), most: BATCH }
+    }
+
+    /// Looks at the injectors and at every peer, and again while a queue is busy. The caller must be a searcher.
+    pub(super) fn search(&self) -> Option<Job> {
+        self.tell(Event::Searches);
+        let mut round = 0;
+        if let Some(job) = self.take_high_first() {
+            return Some(job);
+        }
+        loop {
+            if let Some(job) = self.refill_quietly(self.share()) {
+                return Some(job);
+            }
+            match self.steal() {
+                Ok(job) => {
+                    self.me.counters.stolen.add(1);
+                    return Some(job);
+                }
+                Err(StealError::Empty) => return self.take_high_or_low(),
+                Err(StealError::Busy) => {
+                    // A thief preempted inside its claim may need this CPU.
+                    hint::snooze(round);
+                    round += 1;
+                }
+            }
+        }
+    }
+
+    /// Tries every peer once: nearer peers first, equally near peers from a random start.
+    fn steal(&self) -> Result<Job, StealError> {
+        let worker = self;
+        let count = worker.shared.queues.peers.len();
+        let start = self.route.random.borrow_mut().usize(..count);
+        let near = worker.shared.config.neighbours.of_worker(worker.index);
+        let rotated = move |count| (0..count).map(move |offset| (start + offset) % count);
+        let nearest = near.iter().flat_map(|ring| rotated(ring.len()).map(|place| ring[place]));
+        let others = rotated(count).filter(|&peer| peer != worker.index && !near.have(peer));
+        let mut error = StealError::Empty;
+        let found = nearest.chain(others).find_map(|peer| self.steal_from(peer, &mut error));
+        found.ok_or(error)
+    }
+
+    /// Tries a single worker; sets `error` if it was busy.
+    #[inline]
+    fn steal_from(&self, victim: usize, error: &mut StealError) -> Option<Job> {
+        let peer = self.shared.queues.peers.get(victim)?;
+        let before = self.local.len();
+        let mut note = |failure| {
+            if failure == StealError::Busy {
+                *error = failure;
+            }
+        };
+        if let Ok(job) = self.local.steal_from(&peer.remote).map_err(&mut note) {
+            self.tell_of_steal(before, victim);
+            return Some(job);
+        }
+        let stolen = self.steal_part((victim, peer), None).map_err(note);
+        stolen.ok().map(|(_, job)| job)
+    }
+
+    /// Looks at the queue of a peer. If the queue has not moved since the last look, takes half of the jobs: returns
+    /// the oldest and queues the rest. If it has moved or is empty, the next look is at the next peer.
+    pub(super) fn steal_stalled(&self) -> Option<Job> {
+        let worker = self;
+        let (peers, look) = (&worker.shared.queues.peers, &self.route.look);
+        let index = look.peer.get();
+        let queue = peers.get(index).filter(|_| index != worker.index).map(|peer| &peer.remote);
+        let seen = queue.filter(|queue| queue.len() > 0).map(|queue| (queue, queue.epoch()));
+        match (seen, look.epoch.take()) {
+            (Some((_, epoch)), None) => {
+                look.epoch.set(Some(epoch));
+                None
+            }
+            (Some((queue, epoch)), Some(last)) if epoch == last => {
+                let before = worker.local.len();
+                let job = worker.local.steal_from(queue).ok()?;
+                worker.me.counters.stolen.add(1);
+                worker.tell_of_steal(before, index);
+                // If the queue has not moved by the next look, the remaining jobs have waited for long enough.
+                look.epoch.set(Some(queue.epoch()));
+                worker.notify_of_taken();
+                Some(job)
+            }
+            _ => {
+                look.peer.set((index + 1) % peers.len());
+                None
+            }
+        }
+    }
+}
+
+/// Where a search begins.
+pub(super) struct Route {
+    /// The injector used last.
+    pub(super) cursor: Cursor,
+    /// Picks the first peer to try.
+    random: RefCell<fastrand::Rng>,
+    pub(super) look: PeerLook,
+}
+
+impl Route {
+    pub(super) fn new(index: usize) -> Self {
+        // The same seed at every start: a pool's behaviour depends on timing alone.
+        let random = RefCell::new(fastrand::Rng::with_seed(index as u64));
+        Self { cursor: Cursor::at(index), random, look: PeerLook::default() }
+    }
+}
+
+/// A worker's look at the queue of a peer.
+#[derive(Default)]
+pub(super) struct PeerLook {
+    /// The peer.
+    peer: Cell<usize>,
+    /// The epoch of the queue at the last look, if it had jobs.
+    epoch: Cell<Option<u64>>,
+}

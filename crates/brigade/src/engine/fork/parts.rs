@@ -1,0 +1,141 @@
+//! The deque of forks and jobs of scopes. `engine/fork/FORKS.md` has the protocol.
+
+use std::sync::Arc;
+
+use brigade_queue::StealError;
+use brigade_queue::deque::Candidate;
+use brigade_sync::atomic::{Ordering, fence};
+use brigade_task::{Job, Part, Region, return_tickets};
+
+use crate::engine::probe::Event;
+use crate::engine::queues::peers::Peer;
+use crate::engine::shared::Shared;
+use crate::engine::worker::Worker;
+
+impl Worker {
+    /// Pushes a fork, or a job of a scope.
+    #[inline(always)]
+    pub(in crate::engine) fn push(&self, part: Part) {
+        self.forks.push(part);
+        // As in `announce`. The push passes the light fence, the other side the heavy fence.
+        if self.shared.idle.snapshot().notifies_of_forks() {
+            self.notify_of_fork();
+        }
+    }
+
+    /// Accepts a job of a scope from a job on this worker.
+    #[inline(always)]
+    pub(crate) fn execute_part(&self, part: Part) {
+        self.me.counters.accepted.add(1);
+        self.push(part);
+        self.compact_after_sweep();
+    }
+
+    /// Drops the completed entries of the own deque.
+    pub(in crate::engine) fn compact_parts(&self) {
+        let mut others = Vec::new();
+        while let Some(part) = self.forks.pop() {
+            let position = self.forks.position();
+            match part.unless_stale() {
+                None => {
+                    let lowest = &self.leftovers.lowest_gap;
+                    lowest.set(Some(lowest.get().map_or(position, |gap| gap.min(position))));
+                    self.me.origins.close_gap(position);
+                }
+                other => others.extend(other),
+            }
+        }
+        others.into_iter().rev().for_each(|part| self.push(part));
+        return_tickets();
+    }
+
+    /// Whether no part is left on the own deque for peers to take.
+    #[inline]
+    pub(crate) fn has_forked_nothing(&self) -> bool {
+        self.forks.is_empty()
+    }
+
+    /// The position of the next fork.
+    pub(crate) fn fork_position(&self) -> u64 {
+        self.forks.position()
+    }
+
+    /// Like [`Shared::fence_forks`](crate::engine::Shared::fence_forks) of a worker that does not run, but may leave
+    /// the forks to a look of the monitor.
+    pub(in crate::engine) fn fence_forks_or_ask(&self) {
+        let seen = self.shared.idle.snapshot();
+        let may_miss = seen.running() > 0 && self.shared.queues.have_forked();
+        if !may_miss || !self.leaves_to_monitor(seen) {
+            self.shared.fence_forks(0);
+        }
+    }
+
+    /// Takes the newest part of the own deque, to run it outside of any job.
+    pub(in crate::engine) fn take_part(&self) -> Option<Job> {
+        let part = self.forks.pop()?;
+        self.me.origins.begin(part.region(), self.forks.position());
+        Some(part.into_job())
+    }
+
+    /// Takes the oldest parts of a peer; with a region, only descendants of it. Returns the oldest part, and queues the
+    /// rest.
+    pub(in crate::engine) fn steal_part(
+        &self,
+        (from, peer): (usize, &Arc<Peer>),
+        of: Option<Region>,
+    ) -> Result<(Region, Job), StealError> {
+        let limit = |oldest: Candidate<'_, Part>, _: usize| {
+            let its = oldest.item.region();
+            match of {
+                // Several parts only of one region, and so of one scope. A stolen part that does not run at once lies
+                // behind the part that the thief runs, where a thread that waits for a different region does not reach
+                // it.
+                None => oldest.count_while(|part| part.region() == its),
+                // Only a fork: a job of another scope may outlive the part that added it (`engine/queues/origins.rs`).
+                Some(region) => usize::from(
+                    its == region
+                        || (oldest.item.is_fork()
+                            && peer.origins.descends(region, oldest.position)),
+                ),
+            }
+        };
+        // Read before the steal pushes parts (`engine/queues/origins.rs`).
+        let position = self.forks.position();
+        let part = peer.forks.steal(&self.forks, limit)?;
+        if of.is_none() {
+            self.me.origins.begin(part.region(), position);
+            if self.forks.position() > position {
+                self.notify_of_fork();
+            }
+        }
+        self.tell(Event::Steals { from, jobs: 1, are_forks: true });
+        Ok((part.region(), part.into_job()))
+    }
+}
+
+impl Shared {
+    /// Whether a look of the calling worker, which runs, has missed forks: a peer may have pushed them without a fence
+    /// after it saw this worker search. Returns `false` while the monitor watches, because it finds such forks.
+    #[cold]
+    pub(in crate::engine) fn has_forks_unseen(&self) -> bool {
+        let seen = self.idle.snapshot();
+        if !seen.has_reserves_for_forks() || seen.watched() {
+            return false;
+        }
+        self.fence_forks(1);
+        self.queues.has_work()
+    }
+
+    /// Ensures that the next look sees all forks of workers that have not yet seen the announcement of the calling
+    /// worker, which is `own` of the running workers: 1 if it counts as running.
+    pub(in crate::engine) fn fence_forks(&self, own: usize) {
+        // A worker that starts running later changes the state first, and so sees the announcement.
+        if self.idle.snapshot().running() > own {
+            self.queues.fence_forks();
+        } else {
+            // Ordering: Acquire: a worker that has ceased to run, by the state, pushed before it changed the state, and
+            // this worker sees the pushes.
+            fence(Ordering::Acquire);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The metrics of a pool, and the current activity of its threads, for a dump and for the observer of its jobs.
+//!
+//! The metrics are read from counters that may change at any time. The activity is read from atomics, and from the
+//! records of the workers, each under its own lock. No lock needed by workers to find, submit or await work is taken,
+//! so the values may be of slightly different moments.
+
+use brigade_observe::{Dump, JobDump, Record, Stretch, WorkerDump};
+
+use super::shared::Shared;
+use crate::values::{Metrics, Priority, Report, WorkerMetrics};
+
+impl Shared {
+    /// Reads the counters.
+    ///
+    /// The order of the reads matters. A job accepted before the queues were read, absent from them, and not
+    /// ended afterwards was running in between. So no job counts as running before it starts, however long
+    /// the reads take. This misses running jobs while new jobs arrive, and as many as there are queued
+    /// entries of cancelled jobs. So threads that seem to have a job count as well, up to the number of
+    /// cancelled jobs. A thread between two jobs seems to have one.
+    pub(crate) fn metrics(&self) -> Metrics {
+        let Self { config, ledger, queues, .. } = self;
+        let peers = &queues.peers;
+        let accepted = ledger.accepted(&self.queues, || self.tasks.wakes());
+        // Read twice: a job that moves between queues meanwhile is seen by at least one of the reads.
+        let seen = self.queues.len() as u64;
+        let metrics = |index| peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
+        let workers: Vec<WorkerMetrics> = (0..peers.len()).map(metrics).collect();
+        let of_class = |class| self.queues.lanes.len_of(class) as u64;
+        let (high, low) = (of_class(Priority::High), of_class(Priority::Low));
+        let queued = self.queues.injectors.len() as u64
+            + (high + low)
+            + workers.iter().map(|worker| worker.queued).sum::<u64>();
+        let queued = queued.max(seen);
+        let totals = ledger.ended(peers);
+        // Never less than a number returned before.
+        let accepted = ledger.tell(accepted.max(totals.ended()));
+        let unended = accepted - totals.ended();
+        let state = self.idle.snapshot();
+        // The state of an ended pool no longer changes, although the parked workers leave.
+        let at_work = if state.terminated() { 0 } else { self.idle.busy() };
+        let (live, idle, busy) = match state.terminated() {
+            true => (self.idle.roster().indices.in_use(), 0, 0),
+            // Without futures, each running job has a thread.
+            false if self.tasks.is_empty() => (state.live(), state.parked(), state.live()),
+            false => (state.live(), state.parked(), at_work),
+        };
+        let surely = unended.saturating_sub(queued);
+        let running = unended.min(at_work as u64).min(surely + totals.cancelled.sum()).max(surely);
+        let queued = unended - running;
+        Metrics {
+            pool: config.pool_name(),
+            threads: live,
+            idle_threads: idle,
+            // A worker that looks for its first job, or has just ended a job, seems busy: the jobs are a
+            // second bound.
+            busy_threads: busy.min(usize::try_from(running).unwrap_or(usize::MAX)),
+            is_closed: state.closed(),
+            accepted,
+            returned: totals.returned,
+            panicked: totals.panicked,
+            cancelled: totals.cancelled.sum(),
+            causes: totals.cancelled,
+            evicted: totals.cancelled.evicted,
+            rejected: ledger.rejected(),
+            queued,
+            queued_high: high.min(queued),
+            queued_low: low.min(queued - high.min(queued)),
+            running,
+            workers,
+        }
+    }
+
+    /// Reads the counts for the end of the pool, without the rest of the metrics.
+    pub(crate) fn report(&self) -> Report {
+        let Self { queues, tasks, ledger, .. } = self;
+        let totals = ledger.ended(&queues.peers);
+        Report {
+            ran: totals.returned + totals.panicked,
+            discarded: totals.cancelled.sum(),
+            still_running: ledger.accepted(queues, || tasks.wakes()).saturating_sub(totals.ended()),
+        }
+    }
+
+    /// Reads the activity of the pool and of each worker.
+    pub(crate) fn dump(&self) -> (Dump, Vec<Vec<Stretch>>) {
+        let state = self.idle.snapshot();
+        let has_ended = state.terminated();
+        let mut dump = Dump::named(&self.config.pool_name());
+        dump.is_closed = state.closed();
+        dump.threads = if has_ended { self.idle.roster().indices.in_use() } else { state.live() };
+        dump.parked = if has_ended { 0 } else { state.parked() };
+        dump.searching = if has_ended { 0 } else { state.searching() };
+        dump.queued = self.queues.injectors.len();
+        dump.queued_high = self.queues.lanes.len_of(Priority::High);
+        dump.queued_low = self.queues.lanes.len_of(Priority::Low);
+        dump.pending_futures = self.tasks.len();
+        dump.cancelled = self.ledger.ended(&self.queues.peers).cancelled;
+        let mut running = Vec::new();
+        for index in 0..self.queues.peers.len() {
+            let mut worker = WorkerDump::default();
+            worker.index = index;
+            running.push(Vec::new());
+            if let Some(peer) = self.queues.peers.get(index) {
+                running[index] = peer.record.running();
+                worker.jobs = running[index].iter().map(JobDump::new).collect();
+                worker.queued = peer.remote.len();
+                worker.forks = peer.forks.len();
+                worker.own = peer.mailbox.len();
+            }
+            dump.workers.push(worker);
+        }
+        self.config.observer.iter().for_each(|observer| observer.dump(&mut dump));
+        (dump, running)
+    }
+
+    /// Calls a closure with the index and the record of each worker. Returns `false` if the pool and its
+    /// threads have ended.
+    pub(crate) fn each_record(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
+        // First: an observer that learns of the end does not call again.
+        let is_over = self.idle.snapshot().terminated() && self.idle.roster().indices.in_use() == 0;
+        self.queues.peers.iter().for_each(|(index, peer)| call(index, &peer.record));
+        !is_over
+    }
+}

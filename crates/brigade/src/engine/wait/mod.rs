@@ -1,0 +1,304 @@
+//! How a worker waits inside a job. `engine/wait/WAITS.md` has the rules, and why waits end.
+
+pub(super) mod blocked;
+pub(super) mod driven;
+pub(super) mod outside;
+pub(super) mod threadless;
+
+use core::time::Duration;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::time::Instant;
+
+use brigade_sync::{Defer, time};
+use brigade_task::return_tickets;
+
+use crate::engine::end::off_pool::{is_off_pool, with_pieces};
+use crate::engine::futures::groups::Group;
+use crate::engine::idle::Parked;
+use crate::engine::key::Key;
+use crate::engine::shared::Shared;
+use crate::engine::sleep::backoff::Backoff;
+use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere, ThisThread};
+use crate::engine::worker::Worker;
+use blocked::runs_in_place;
+use brigade_sync::Stack;
+use core::cell::Cell;
+
+/// The waits and blocking calls on a worker's stack.
+#[derive(Default)]
+pub(in crate::engine) struct Nesting {
+    /// The thread's stack.
+    stack: Stack,
+    /// The depth of nested waits that run jobs inside the current job.
+    waits: Cell<usize>,
+    /// The depth of nested blocking calls.
+    blocks: Cell<usize>,
+    /// The innermost wait inside a job.
+    pub(in crate::engine) innermost: Cell<Option<Arc<BlockedThread>>>,
+}
+
+impl Nesting {
+    pub(in crate::engine) fn on(stack: Stack) -> Self {
+        Self { stack, ..Self::default() }
+    }
+}
+
+impl Worker {
+    /// Counts jobs as inside the current job until the returned value is dropped.
+    pub(crate) fn run_inside_job(&self) -> Defer<impl FnMut()> {
+        self.nesting.waits.set(self.depth() + 1);
+        Defer(|| self.nesting.waits.set(self.depth() - 1))
+    }
+
+    /// The number of waits on this worker's stack that run jobs.
+    pub(in crate::engine) fn depth(&self) -> usize {
+        self.nesting.waits.get()
+    }
+
+    /// Waits inside the running job. Meanwhile runs parts that the wait depends on, and the worker's mail, or any job
+    /// if no other worker is left to run jobs.
+    pub(crate) fn run_until(&self, awaited: &mut impl Awaited) {
+        let (runs, mut backoff, mut own) = (runs_in_place(), Backoff::default(), None);
+        awaited.thread().into_iter().for_each(|thread| _ = thread.lie_under_jobs(true));
+        self.note_polling(false);
+        while !awaited.is_over() && !awaited.deadline().is_some_and(has_passed) {
+            // In a forked child the awaited job belongs to the parent.
+            self.end_if_orphan();
+            // While the job unwinds, only mail: no other thread may run it.
+            let runs_anything = runs && self.runs_anything();
+            if (runs && awaited.run_part(self))
+                || if runs_anything { self.run_one() } else { self.run_mail_in_turn() }
+            {
+                backoff = Backoff::default();
+                // At this worker's pace, that polls events, too.
+                awaited.slept(false);
+            } else if !(awaited.backs_off() && runs && backoff.snooze()) {
+                return_tickets();
+                self.sleep_until(awaited, &mut own, runs_anything);
+            }
+        }
+    }
+
+    /// Whether a wait runs any job of the pool, whichever other threads there are.
+    fn runs_anything(&self) -> bool {
+        self.shared.config.waits_run_anything() && !self.is_deep()
+    }
+
+    /// Lets other jobs run in a wait whose future yields: the worker's mail, or any job if no other thread is left to
+    /// run jobs.
+    pub(crate) fn give_way(&self) {
+        // No other thread may fire timers.
+        self.poll_events();
+        let is_last = self.runs_anything() || self.block_to_wait(false).is_none();
+        _ = if is_last && runs_in_place() { self.run_one() } else { self.run_mail() };
+    }
+
+    /// Sleeps until the wait may be over, or this worker has something to run.
+    #[cold]
+    fn sleep_until(
+        &self,
+        awaited: &mut impl Awaited,
+        own: &mut Option<ThisThread>,
+        runs_anything: bool,
+    ) {
+        let of_wait = awaited.thread().cloned();
+        let thread = of_wait
+            .unwrap_or_else(|| Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)));
+        let outer = self.nesting.innermost.replace(Some(thread.clone()));
+        thread.lie_under_jobs(false);
+        if awaited.register(&thread) && !self.wakes_for_mail_below(&thread) {
+            let until = self.wakes_at(awaited);
+            let pool = awaited.pool();
+            let is_own = pool.is_some_and(|key| self.is_of(key));
+            let slept = waits_for(pool, || {
+                let slept =
+                    if runs_anything { None } else { self.sleep_blocked(&thread, until, is_own) };
+                slept.unwrap_or_else(|| self.run_or_park(&thread, until, is_own))
+            });
+            awaited.slept(slept);
+        }
+        // Until its next registration, jobs may run above it.
+        thread.lie_under_jobs(true);
+        self.nesting.innermost.set(outer);
+    }
+
+    /// When a wait looks again, at the latest.
+    pub(in crate::engine) fn wakes_at(&self, awaited: &mut impl Awaited) -> Option<Instant> {
+        let patience = awaited.patience().into_iter().chain(self.patience_below()).min();
+        let looks_at = patience.and_then(|time| time::try_now()?.checked_add(time));
+        looks_at.into_iter().chain(awaited.deadline()).min()
+    }
+
+    /// Runs a job of the pool inside the current job. Without one, parks as an idle worker until there is a job or a
+    /// token, or until the given time; returns whether there was a token.
+    #[cold]
+    fn run_or_park(&self, thread: &BlockedThread, until: Option<Instant>, is_own: bool) -> bool {
+        let worker = self;
+        thread.lie_under_jobs(true);
+        // The token may be that of the call. It stays for the end of the wait.
+        if !thread.take_call() && thread.take_token() {
+            return true;
+        }
+        if self.run_one() {
+            return false;
+        }
+        thread.lie_under_jobs(false);
+        let _inside = worker.run_inside_job();
+        let call = Call { shared: worker.shared.clone(), index: worker.index };
+        *thread.elsewhere.lock() = Some(Elsewhere::Worker(Waker::from(Arc::new(call))));
+        let slept = thread.spot.sleep_elsewhere(|| {
+            worker.shared.idle.start_search();
+            worker.shared.idle.roster().waits.begin_parked(is_own);
+            let waits = Defer(|| {
+                // In a forked child the roster's lock may be held forever.
+                if worker.shared.key.is_here() {
+                    worker.shared.idle.roster().waits.end_parked(is_own);
+                }
+            });
+            // A token, not `is_over`, which may count ended jobs: the waker has been told how many are left.
+            let parked = self.park_unless(until, || thread.has_token());
+            drop(waits);
+            match parked {
+                Parked::Search => self.end_search(),
+                Parked::Leave => unreachable!("the pool does not end while a job waits"),
+            }
+        });
+        *thread.elsewhere.lock() = None;
+        thread.lie_under_jobs(true);
+        // A job that was handed to this worker because it was parked does not wait for the job below.
+        _ = slept.is_ok() && self.run_mail_in_turn();
+        slept.is_err() || thread.take_token()
+    }
+
+    /// Runs mail in its turn, because local futures that wake each other are always there; `false` if there is none.
+    #[inline]
+    fn run_mail_in_turn(&self) -> bool {
+        let Worker { shared, me, .. } = self;
+        let has_run = (!me.mailbox.is_empty() || shared.config.is_driven) && self.run_mail();
+        if has_run {
+            self.count_turn();
+        }
+        has_run
+    }
+
+    /// Counts a future that may be woken at once, or a share, run inside a wait. At the worker's pace lets other jobs,
+    /// timers and events have their turn.
+    #[inline]
+    fn count_turn(&self) {
+        let pace = &self.pace;
+        pace.count();
+        if pace.is_due_next() {
+            self.give_way();
+            // Unless this worker has just looked elsewhere, as the last thread.
+            if pace.is_due_next() && pace.is_due() {
+                pace.look();
+            }
+        }
+    }
+
+    /// Polls a future of the awaited group that was woken on this worker and is still queued; `false` if there is none.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn run_member(&self, group: Group) -> bool {
+        while let Some(task) = self.take_member(group) {
+            let inside = self.run_inside_job();
+            if self.run_in_place(|stop| task.settle_if_queued(stop)) {
+                drop(inside);
+                self.end_if_orphan();
+                self.count_turn();
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Runs a woken local future, or a share of this worker; `false` if there is none.
+    #[cold]
+    pub(in crate::engine) fn run_mail(&self) -> bool {
+        let job = if self.may_run_mail() { self.take_mail() } else { None };
+        let Some(job) = job else { return self.run_below() };
+        let _inside = self.run_inside_job();
+        self.run_inside(job, self.me.origins.depth());
+        true
+    }
+}
+
+/// A wait of a job on a worker: how it ends, and which parts may run meanwhile.
+pub(crate) trait Awaited {
+    /// Whether the worker searches for parts for a while before it sleeps.
+    fn backs_off(&self) -> bool {
+        false
+    }
+
+    /// Whether the wait is over.
+    fn is_over(&mut self) -> bool;
+
+    /// Registers a thread, in place of any earlier waker, to be woken when the wait may be over. Returns `false` if the
+    /// wait is over already.
+    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool;
+
+    /// When the wait ends even if it is not over.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The parker of the waiting thread, if the wait has one already.
+    fn thread(&self) -> Option<&Arc<BlockedThread>> {
+        None
+    }
+
+    /// How long the worker sleeps before it looks again without a wake-up: the awaited future is queued, and the
+    /// program may block all threads that could poll it.
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
+
+    /// The pool whose jobs alone end the wait.
+    fn pool(&self) -> Option<Key>;
+
+    /// Notes that the worker has slept or run a job, and whether it took a token.
+    fn slept(&mut self, has_token: bool) {
+        let _ = has_token;
+    }
+
+    /// Runs a part that the wait depends on, if this worker may begin one; `false` if there is none.
+    fn run_part(&mut self, worker: &Worker) -> bool {
+        let _ = worker;
+        false
+    }
+}
+
+/// Calls a closure that waits only for jobs of the pool `key`: work off this pool on the thread's stack waits meanwhile. A destructor
+/// that waits on the thread that ends the pool would keep that from cancelling the awaited future: so it is cancelled here.
+pub(in crate::engine) fn waits_for<R>(key: Option<Key>, wait: impl FnOnce() -> R) -> R {
+    let Some(key) = key.filter(|key| key.is_here()) else { return wait() };
+    with_pieces(key, |pieces| match is_off_pool(key).then(|| Shared::find(key)).flatten() {
+        Some(shared) => {
+            shared.cancel_refused();
+            shared.wait_off_pool(pieces, wait)
+        }
+        None => wait(),
+    })
+}
+
+/// Wakes a worker parked inside a job.
+pub(in crate::engine) struct Call {
+    pub(in crate::engine) shared: Arc<Shared>,
+    pub(in crate::engine) index: usize,
+}
+
+impl Wake for Call {
+    fn wake(self: Arc<Self>) {
+        let Self { shared, index } = &*self;
+        // In a child forked by the job, the roster's lock may be held forever.
+        if shared.key.is_here() && shared.idle.change(|roster| roster.pick_this(*index)) {
+            shared.wake(*index);
+        }
+    }
+}
+
+/// Whether an instant has passed.
+pub(in crate::engine) fn has_passed(at: Instant) -> bool {
+    time::until(at).is_zero()
+}

@@ -1,0 +1,71 @@
+//! A wait on any thread: inside a job of a worker, by `run_until`, or asleep outside of jobs.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use brigade_sync::time;
+
+use super::driven::wait_as;
+use super::threadless::Serving;
+use super::{Awaited, has_passed, waits_for};
+use crate::engine::key::Key;
+use crate::engine::sleep::events::blocked::{Ask, BlockedThread};
+
+/// Waits for the end of `awaited`: on a worker inside its job, elsewhere asleep. The owner of the pool `key` waits as its
+/// worker.
+pub(crate) fn wait(key: Option<Key>, awaited: &mut impl Awaited) {
+    wait_as(key, |worker| match worker {
+        Some(worker) => worker.run_until(awaited),
+        None => sleep_outside(key, awaited),
+    });
+}
+
+/// Waits on a thread that runs only jobs of pools without threads meanwhile: of the pool `key`, or of those that it has used. A worker of
+/// another pool also waits as a worker.
+pub(crate) fn sleep_outside(key: Option<Key>, awaited: &mut impl Awaited) {
+    let (of_wait, mut own) = (awaited.thread().cloned(), None);
+    let thread = of_wait
+        .unwrap_or_else(|| Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)));
+    let serving = Serving::begin(key, &thread);
+    while awaited.register(&thread) && !awaited.deadline().is_some_and(has_passed) {
+        if serving.run(awaited) || serving.wait_as_worker(awaited) {
+            continue;
+        }
+        let park = || thread.park(awaited.deadline().map(time::until));
+        let has_token = waits_for(awaited.pool(), park);
+        awaited.slept(has_token);
+    }
+}
+
+/// Waits until `ask` returns `true`, which this returns, or until the deadline. The jobs that end the wait may be of the
+/// pool `key`.
+pub(crate) fn wait_until(key: Option<Key>, deadline: Option<Instant>, ask: Ask<'_>) -> bool {
+    let mut condition = Condition { key, deadline, ask };
+    wait(key, &mut condition);
+    condition.is_over()
+}
+
+/// A wait with a deadline that runs no part.
+struct Condition<'a> {
+    key: Option<Key>,
+    deadline: Option<Instant>,
+    ask: Ask<'a>,
+}
+
+impl Awaited for Condition<'_> {
+    fn is_over(&mut self) -> bool {
+        (self.ask)(None)
+    }
+
+    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
+        !(self.ask)(Some(thread))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    fn pool(&self) -> Option<Key> {
+        self.key
+    }
+}

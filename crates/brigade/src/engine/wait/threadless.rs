@@ -1,0 +1,217 @@
+//! A pool without threads and without an owner: a thread that has used it acts as its worker while it waits.
+//!
+//! A single thread does so at a time. A thread that waits beside it sleeps, and no wake-up is lost: the thread lists itself
+//! before it tries the lock of the worker; the thread that leaves releases this lock before it wakes all in the list.
+//!
+//! The wait is not a job of the pool: meanwhile the pool may be idle, and it may end, which ends its part in the wait.
+
+use core::cell::RefCell;
+use core::time::Duration;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Instant;
+
+use brigade_sync::Defer;
+use brigade_sync::fork::PerProcess;
+use brigade_sync::unmodelled::Mutex;
+
+use super::driven::Driven;
+use super::{Awaited, Call, has_passed};
+use crate::engine::idle::Parked;
+use crate::engine::key::Key;
+use crate::engine::shared::Shared;
+use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
+use crate::engine::worker::{Worker, with_worker};
+
+brigade_sync::unmodelled::thread_local! {
+    /// The threadless pools that the calling thread has used, the last of them at the end.
+    static USED: RefCell<Vec<Key>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The threadless pools of the process that have not ended.
+static POOLS: PerProcess<Mutex<Vec<Arc<Driven>>>> = PerProcess::new();
+
+/// Gives a pool without a worker the one that threads act as. The calling thread is the first that has used it.
+pub(crate) fn share(shared: Arc<Shared>) {
+    let key = shared.key;
+    POOLS.get().lock().push(Driven::new(shared));
+    note_use(key);
+}
+
+/// Notes that the calling thread uses a threadless pool.
+pub(crate) fn note_use(key: Key) {
+    let _ = USED.try_with(|used| {
+        let mut used = used.borrow_mut();
+        if used.last() != Some(&key) {
+            let pools = POOLS.get().lock();
+            used.retain(|&other| other != key && pools.iter().any(|pool| pool.is_of(other)));
+            used.push(key);
+        }
+    });
+}
+
+/// The pools whose worker this thread would act as in a wait for a job of the pool `key`, the best of them first.
+fn pools_of_wait(key: Option<Key>) -> Vec<Arc<Driven>> {
+    let used = USED.try_with(|used| used.borrow().clone()).unwrap_or_default();
+    let others = used.into_iter().rev().filter(|&used| Some(used) != key);
+    let mut keys = key.and_then(Key::if_threadless).into_iter().chain(others).peekable();
+    if keys.peek().is_none() {
+        return Vec::new();
+    }
+    let pools = POOLS.get().lock();
+    keys.filter_map(|key| pools.iter().find(|pool| pool.is_of(key)).cloned()).collect()
+}
+
+/// Acts as the worker of a pool for a closure, which returns how it goes on; `None` if another thread acts so, or the pool has ended.
+fn act(pool: &Arc<Driven>, call: impl FnOnce(&Worker) -> Parked) -> Option<()> {
+    let threads = &pool.shared().threads;
+    let acted = pool.call(true, |worker| {
+        threads.enter();
+        let _exit = Defer(|| threads.exit());
+        if let Parked::Leave = call(worker) {
+            pool.leave();
+        }
+    });
+    if pool.has_ended() {
+        POOLS.get().lock().retain(|other| !Arc::ptr_eq(other, pool));
+        pool.finish();
+    }
+    acted?;
+    let others = pool.waiting.lock().clone();
+    others.iter().for_each(|thread| thread.unpark());
+    Some(())
+}
+
+/// Fires the due timers of the pools of a wait, takes their I/O events, and runs a job of each, without waiting.
+pub(crate) fn catch_up(key: Option<Key>) {
+    for pool in pools_of_wait(key) {
+        act(&pool, |worker| {
+            _ = worker.poll_events() || worker.run_one();
+            Parked::Search
+        });
+    }
+}
+
+/// A wait on a thread that may act as the worker of threadless pools.
+pub(in crate::engine) struct Serving<'a> {
+    thread: &'a Arc<BlockedThread>,
+    pools: Vec<Arc<Driven>>,
+}
+
+impl<'a> Serving<'a> {
+    /// Lists the thread.
+    pub(in crate::engine) fn begin(key: Option<Key>, thread: &'a Arc<BlockedThread>) -> Self {
+        let pools = pools_of_wait(key);
+        pools.iter().for_each(|pool| pool.waiting.lock().push(thread.clone()));
+        Self { thread, pools }
+    }
+
+    /// Acts as the worker of the best pool that it can, until the wait is over, the pool has ended, or a better one is free; `false` if there
+    /// is none.
+    pub(in crate::engine) fn run(&self, awaited: &mut impl Awaited) -> bool {
+        (0..self.pools.len()).any(|place| {
+            let mut wait = self.beside(&self.pools[..place], awaited);
+            act(&self.pools[place], |worker| worker.serve(&mut wait, self.thread)).is_some()
+        })
+    }
+
+    /// Waits as a worker of another pool, until one of these is free, or the wait is over; `false` on a thread that is no worker.
+    pub(in crate::engine) fn wait_as_worker(&self, awaited: &mut impl Awaited) -> bool {
+        let mut wait = self.beside(&self.pools, awaited);
+        with_worker(|worker| worker.map(|worker| worker.run_until(&mut wait))).is_some()
+    }
+
+    fn beside<'b, A>(&'b self, pools: &'b [Arc<Driven>], awaited: &'b mut A) -> Beside<'b, A> {
+        Beside { pools, thread: self.thread, awaited }
+    }
+}
+
+impl Drop for Serving<'_> {
+    fn drop(&mut self) {
+        for pool in &self.pools {
+            pool.waiting.lock().retain(|thread| !Arc::ptr_eq(thread, self.thread));
+        }
+    }
+}
+
+/// A wait that is also over when no thread acts as the worker of one of these pools.
+struct Beside<'a, A> {
+    pools: &'a [Arc<Driven>],
+    thread: &'a Arc<BlockedThread>,
+    awaited: &'a mut A,
+}
+
+impl<A> Beside<'_, A> {
+    fn is_free(&self) -> bool {
+        self.pools.iter().any(|pool| pool.is_free())
+    }
+}
+
+impl<A: Awaited> Awaited for Beside<'_, A> {
+    fn is_over(&mut self) -> bool {
+        self.awaited.is_over() || self.is_free()
+    }
+
+    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
+        self.awaited.register(thread) && !self.is_free()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.awaited.deadline()
+    }
+
+    fn thread(&self) -> Option<&Arc<BlockedThread>> {
+        Some(self.thread)
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        self.awaited.patience()
+    }
+
+    fn pool(&self) -> Option<Key> {
+        self.awaited.pool()
+    }
+
+    fn slept(&mut self, has_token: bool) {
+        self.awaited.slept(has_token);
+    }
+
+    fn run_part(&mut self, worker: &Worker) -> bool {
+        self.awaited.run_part(worker)
+    }
+}
+
+impl Worker {
+    /// Runs jobs until a wait that is not inside a job of the pool is over; leaves if the pool has ended.
+    fn serve(&self, awaited: &mut impl Awaited, thread: &Arc<BlockedThread>) -> Parked {
+        let shared = &self.shared;
+        let call = Arc::new(Call { shared: shared.clone(), index: self.index });
+        let call = Elsewhere::Worker(Waker::from(call));
+        while !awaited.is_over() && !awaited.deadline().is_some_and(has_passed) {
+            thread.lie_under_jobs(true);
+            let has_run = self.run_one() || self.run_below();
+            thread.lie_under_jobs(false);
+            if has_run {
+                awaited.slept(false);
+            } else if awaited.register(thread) {
+                let until = self.wakes_at(awaited);
+                *thread.elsewhere.lock() = Some(call.clone());
+                let parked = thread.spot.sleep_elsewhere(|| {
+                    shared.idle.start_search();
+                    let parked = self.park_unless(until, || thread.has_token());
+                    if let Parked::Search = parked {
+                        self.end_search();
+                    }
+                    parked
+                });
+                *thread.elsewhere.lock() = None;
+                if let Ok(Parked::Leave) = parked {
+                    return Parked::Leave;
+                }
+                let has_token = parked.is_err() || thread.take_token();
+                awaited.slept(has_token);
+            }
+        }
+        Parked::Search
+    }
+}

@@ -1,0 +1,291 @@
+//! A worker: a thread that runs the jobs of a pool. The state that only this thread uses is plain data; this file has its
+//! life and its counters, and each protocol has its functions in its own module.
+
+use core::any::Any;
+use core::cell::Cell;
+use std::borrow::Cow;
+use std::panic::{self, AssertUnwindSafe, Location};
+use std::sync::Arc;
+
+use brigade_observe::Record;
+use brigade_sync::fork::OnChild;
+use brigade_sync::{Stack, call_user};
+use brigade_task::{Cause, Job, Outcome, drop_contained};
+
+use super::class::Class;
+use super::current;
+use super::end::off_pool::cancel_and_tell;
+use super::enter::entered;
+use super::find::Route;
+use super::futures::groups::Groups;
+use super::key::Key;
+use super::pace::Pace;
+#[cfg(feature = "trace")]
+use super::probe::write;
+use super::probe::{Event, Scope, Span};
+use super::queues::local::Local;
+use super::queues::peers::Peer;
+use super::shared::Shared;
+use super::sweep::Leftovers;
+use super::wait::Nesting;
+use super::wake::placement::Activity;
+use crate::values::{Hook, WorkerInfo};
+use crate::values::{INJECTOR_INTERVAL, Role};
+use brigade_queue::deque;
+use brigade_task::Part;
+
+brigade_sync::scoped_thread_local! {
+    /// The current thread's worker.
+    pub(crate) static CURRENT: Worker
+}
+
+/// Calls a closure with the current thread's worker.
+#[inline(always)]
+pub(crate) fn with_worker<R>(call: impl FnOnce(Option<&Worker>) -> R) -> R {
+    CURRENT.with(call)
+}
+
+/// Called in a forked child, whose only thread is no longer a worker.
+pub(crate) struct Child;
+
+impl OnChild for Child {
+    fn on_child() {
+        // Makes the process abort when the running job ends.
+        with_worker(|worker| _ = worker.map(|worker| worker.pace.interrupt()));
+        CURRENT.clear();
+    }
+}
+
+/// The state of a worker that only its thread uses. `me` is the rest, which other threads see.
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<Shared>,
+    /// The state seen by other threads.
+    pub(super) me: Arc<Peer>,
+    /// The worker's index in the pool.
+    pub(crate) index: usize,
+    /// The role at the start of the thread.
+    role: Role,
+    pub(super) local: Local,
+    /// Forks, and jobs of scopes, pushed by this worker's jobs.
+    pub(super) forks: deque::Worker<Part>,
+    /// The classes of the running job and of the job taken last.
+    pub(super) class: Class,
+    /// When the worker looks elsewhere although jobs are on its own queue.
+    pub(super) pace: Pace,
+    /// Where a search begins.
+    pub(super) route: Route,
+    /// What the worker has done last.
+    pub(super) activity: Activity,
+    /// The waits and blocking calls on the thread's stack.
+    pub(super) nesting: Nesting,
+    /// The groups of futures for which the worker waits.
+    pub(super) groups: Groups,
+    /// Completed entries in queues.
+    pub(super) leftovers: Leftovers,
+}
+
+impl Worker {
+    /// Takes the owner's ends of the queues with this index. The queues must be open.
+    pub(super) fn new(shared: Arc<Shared>, index: usize, role: Role, stack: Stack) -> Self {
+        let me = shared.queues.peers.at(index).clone();
+        let Some((local, forks)) = me.own.lock().take() else {
+            unreachable!("a place has one worker")
+        };
+        Self {
+            pace: Pace::new(shared.config.fairness.unwrap_or(INJECTOR_INTERVAL)),
+            class: Class::new(shared.key),
+            me,
+            shared,
+            index,
+            role,
+            local,
+            forks,
+            route: Route::new(index),
+            activity: Activity::default(),
+            nesting: Nesting::on(stack),
+            groups: Groups::default(),
+            leftovers: Leftovers::default(),
+        }
+    }
+
+    /// Whether this is a worker of the pool `key`.
+    #[inline]
+    pub(crate) fn is_of(&self, key: Key) -> bool {
+        self.shared.key == key
+    }
+
+    /// Records an event, if the pool is traced.
+    #[inline(always)]
+    pub(super) fn tell(&self, _event: Event) {
+        #[cfg(feature = "trace")]
+        if let Some(pen) = self.pen() {
+            write(pen, _event);
+        }
+    }
+
+    /// Records an activity until the returned value is dropped, if the pool is traced.
+    #[inline(always)]
+    pub(crate) fn begin(&self, _span: Span) -> Option<Scope<'_>> {
+        #[cfg(feature = "trace")]
+        if let Some(pen) = self.pen() {
+            return match _span {
+                Span::Job => pen.job(),
+                Span::JobInside => pen.inside().job(),
+                Span::Blocked => pen.blocked(),
+            };
+        }
+        None
+    }
+
+    /// Labels the running job with a name, and with the place of its submission.
+    #[inline(always)]
+    pub(super) fn label(
+        &self,
+        _name: Option<&Cow<'static, str>>,
+        _place: Option<&'static Location<'static>>,
+    ) {
+        #[cfg(feature = "trace")]
+        if let Some(pen) = self.pen() {
+            pen.label(_name, _place);
+        }
+    }
+
+    /// The pen of this worker, if there is a trace.
+    #[cfg(feature = "trace")]
+    #[inline(always)]
+    fn pen(&self) -> Option<brigade_trace::Pen<'_>> {
+        let Shared { idle, tracer, .. } = &*self.shared;
+        idle.snapshot().is_traced().then(|| tracer.pen(&self.me.track, self.depth() > 0))
+    }
+
+    /// The record of the running job.
+    pub(crate) fn record(&self) -> &Record {
+        &self.me.record
+    }
+
+    /// Counts a panic of a hook, caught on this worker.
+    pub(crate) fn count_panic(&self) {
+        self.me.counters.panics.add(1);
+    }
+
+    /// Whether the pool is being discarded.
+    pub(crate) fn discards(&self) -> bool {
+        self.shared.idle.snapshot().discards()
+    }
+
+    /// Aborts a forked child whose only thread would continue as a worker: the queued jobs belong to the parent.
+    pub(super) fn end_if_orphan(&self) {
+        self.shared.key.end_if_orphan();
+    }
+
+    /// Counts a job that ended on this worker.
+    #[inline]
+    pub(crate) fn count(&self, outcome: Outcome) {
+        match outcome {
+            Outcome::Returned => self.me.counters.returned.add(1),
+            other => self.me.counters.count_other(other),
+        }
+    }
+
+    /// Drops a job; a panic of its captures is contained here.
+    #[cold]
+    pub(super) fn discard(&self, job: Job) -> Outcome {
+        cancel_and_tell(job, Cause::Ended, || self.count_panic())
+    }
+
+    /// Applies the pool's policy to a panic without a handle.
+    #[cold]
+    pub(super) fn panicked(&self, payload: Box<dyn Any + Send>) {
+        self.count(Outcome::Panicked);
+        if self.shared.tell_panic(payload).is_err() {
+            self.count_panic();
+        }
+    }
+
+    /// Counts a future that ended on this worker, and reports a panic without a handle.
+    pub(crate) fn count_released(&self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+        match unclaimed {
+            Some(payload) => self.panicked(payload),
+            None => self.count(outcome),
+        }
+    }
+
+    /// Returns the owner's ends of the queues.
+    pub(super) fn give_back(self) -> Arc<Shared> {
+        self.note_polling(false);
+        let Self { shared, me, local, forks, .. } = self;
+        forks.shrink();
+        *me.own.lock() = Some((local, forks));
+        shared
+    }
+
+    /// The main function of a worker's thread.
+    pub(crate) fn live(shared: Arc<Shared>, index: usize) {
+        shared.threads.enter();
+        let hooks = shared.hooks();
+        let role = shared.idle.arrive(index, hooks.on_start.is_some());
+        let stack = hooks.known_stack_size(shared.config.stack_size);
+        let stack = stack.map(Stack::that_begins_here).unwrap_or_default();
+        let worker = Self::new(shared, index, role, stack);
+        let Self { shared, me, .. } = &worker;
+        me.sleeper.set_thread(true);
+        me.counters.wakes_up();
+        worker.tell(Event::Starts(role));
+        let life = || {
+            shared.config.apply_to_thread(index);
+            worker.call_hook(hooks.on_start.as_ref());
+            let is_new = Cell::new(true);
+            // A panic ends a call of `turns`, never the thread.
+            let turns = || panic::catch_unwind(AssertUnwindSafe(|| worker.turns(&is_new)));
+            while let Err(payload) = turns() {
+                worker.panicked(payload);
+            }
+        };
+        let life = || CURRENT.set(&worker, life);
+        current::work_as(shared.key, index, || shared.events.resources.enter(life));
+        shared.cancel_locals(me);
+        me.sleeper.set_thread(false);
+        if hooks.on_stop.is_some() {
+            current::stop_as(&worker.info(), || worker.call_hook(hooks.on_stop.as_ref()));
+        }
+        drop(hooks);
+        worker.tell(Event::Ends);
+        me.counters.falls_asleep();
+        let shared = worker.give_back();
+        shared.threads.join_finished();
+        // All other workers may already be parked.
+        shared.try_terminate();
+        shared.idle.vacate(index);
+        shared.tell_of_end();
+    }
+
+    /// The public description of this worker.
+    pub(crate) fn info(&self) -> WorkerInfo {
+        let pool = self.shared.config.pool_name();
+        WorkerInfo { index: self.index, role: self.role, pool }
+    }
+
+    fn call_hook(&self, hook: Option<&Hook>) {
+        let Some(hook) = hook else { return };
+        let call = || call_user(|| hook(self.index));
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(call)) {
+            self.me.counters.panics.add(1);
+            drop_contained(payload);
+        }
+    }
+}
+
+/// Labels this thread's running job with a name and the place of its submission, for a trace. Does nothing if the
+/// thread has entered another pool: the job then belongs to that pool.
+#[inline(always)]
+pub(crate) fn label_job(
+    name: Option<&Cow<'static, str>>,
+    place: Option<&'static Location<'static>>,
+) {
+    if cfg!(feature = "trace") {
+        with_worker(|own| {
+            let own = own.filter(|own| entered().is_none_or(|key| own.is_of(key)));
+            _ = own.map(|own| own.label(name, place));
+        });
+    }
+}
