@@ -10,12 +10,12 @@ use super::worker::Worker;
 use crate::values::Priority;
 
 impl Shared {
-    /// Accepts a job from outside. Returns the job if the pool is closed, or has no thread and fails to start
+    /// Accepts a job of a class from outside. Returns the job if the pool is closed, or has no thread and fails to start
     /// a worker.
     #[inline(always)]
-    pub(crate) fn inject(&self, job: Job) -> Result<(), Job> {
-        if self.idle.may_be_empty() {
-            return self.inject_as(Priority::Normal, job);
+    pub(crate) fn inject(&self, class: Priority, job: Job) -> Result<(), Job> {
+        if class != Priority::Normal || self.idle.may_be_empty() {
+            return self.inject_with_care(class, job);
         }
         self.queues.injectors.mine().push(job)?;
         if self.idle.after_exchange().has_reserves() {
@@ -27,7 +27,7 @@ impl Shared {
     /// Like [`inject`](Self::inject), for a job of any class, and for a pool that may have no worker.
     #[cold]
     #[inline(never)]
-    pub(crate) fn inject_as(&self, class: Priority, job: Job) -> Result<(), Job> {
+    fn inject_with_care(&self, class: Priority, job: Job) -> Result<(), Job> {
         if self.is_closed() {
             return Err(job);
         }
@@ -104,20 +104,6 @@ impl Worker {
         Ok(())
     }
 
-    /// Accepts a closure from a job on this worker, or returns it if the pool is being discarded.
-    ///
-    /// Inlined into the caller with all callees, so that the captures go from registers to the queue's slot. Each
-    /// intermediate copy of a job costs more than the rest of this: the copy's wide loads must wait for the narrow
-    /// stores that made the closure.
-    #[inline(always)]
-    pub(crate) fn execute<F: FnOnce() + Send + 'static>(&self, closure: F) -> Result<(), F> {
-        if self.discards() {
-            return Err(closure);
-        }
-        self.enqueue(Job::new(closure));
-        Ok(())
-    }
-
     /// Accepts a job from a job on this worker, or returns it if the pool is being discarded.
     pub(crate) fn submit(&self, job: Job) -> Result<(), Job> {
         if self.discards() {
@@ -129,7 +115,7 @@ impl Worker {
 
     /// Queues a job on this worker, or elsewhere if the own queue is full, and wakes a parked peer if necessary.
     #[inline(always)]
-    fn enqueue(&self, job: Job) {
+    pub(crate) fn enqueue(&self, job: Job) {
         match self.local.push(job) {
             Ok(queued) => {
                 self.me.counters.accepted.add(1);

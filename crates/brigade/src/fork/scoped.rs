@@ -17,7 +17,7 @@ use crate::handle::Handle;
 use crate::handle::join::Ended;
 use crate::pool::here;
 use crate::spawn::make_scopes;
-use crate::values::Reason;
+use crate::values::{Priority, Reason};
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -69,7 +69,7 @@ impl Handle {
                 let call = || outside.run(call);
                 let installed = brigade_task::install(
                     call,
-                    |job| shared.inject(job),
+                    |job| shared.inject(Priority::Normal, job),
                     |wait| wait_outside(self.key, wait),
                 );
                 installed.map_err(|_| shared.refusal())
@@ -526,7 +526,7 @@ impl Scopes for ScopePool {
                     job.run();
                     return;
                 };
-                if let Err(job) = shared.inject(job) {
+                if let Err(job) = shared.inject(Priority::Normal, job) {
                     run_off(shared, || job.run());
                 }
             }
@@ -544,7 +544,9 @@ impl Scopes for ScopePool {
         with_worker_of(self.key(), |worker| match worker {
             Some(worker) => worker.execute_part(part),
             // A rejected future is dropped, and so cancelled.
-            None => drop(self.here().map(|shared| shared.inject(part.into_job()))),
+            None => {
+                drop(self.here().map(|shared| shared.inject(Priority::Normal, part.into_job())))
+            }
         });
         Some(handle)
     }

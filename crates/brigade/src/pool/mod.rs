@@ -7,15 +7,12 @@ mod default_pool;
 mod free;
 
 use core::ops::Deref;
-use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_task::is_large;
-
-use crate::engine::{At, Shared, with_worker};
+use crate::engine::Shared;
 use crate::handle::{Handle, JoinHandle, end};
-use crate::submission::{self, Submission, accept_owned};
-use crate::values::{Reason, Rejected, WhenFull, expect_accepted, opaque};
+use crate::submission::submit as submit_to;
+use crate::values::{Rejected, WhenFull, expect_accepted, opaque};
 
 pub use blocking::blocking;
 pub use builder::{Builder, ThreadName};
@@ -127,7 +124,7 @@ impl Pool {
     #[inline(always)]
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
-        expect_accepted(self.accept(job, None));
+        expect_accepted(submit_to::<_, ()>(&self.shared, job, None));
     }
 
     /// Runs a closure on the pool, once, or returns it; see [`Handle::try_execute`]. Like
@@ -149,7 +146,7 @@ impl Pool {
     #[inline(always)]
     #[track_caller]
     pub fn try_execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
-        self.accept(job, Some(WhenFull::Reject))
+        submit_to(&self.shared, job, Some(WhenFull::Reject))
     }
 
     /// Whether the pool may have no thread at some time.
@@ -161,30 +158,6 @@ impl Pool {
     /// Whether the pool has a thread, or does not need one; starts one if possible.
     fn has_thread(&self) -> bool {
         !self.may_be_empty() || self.shared.is_closed() || self.shared.can_run()
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    fn accept<F>(&self, job: F, when_full: Option<WhenFull>) -> Result<(), Rejected<F>>
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        let shared = &self.shared;
-        let place = Location::caller();
-        if const { is_large::<F>() } {
-            let submission = Submission { work: (), when_full, options: None, place };
-            return submission.submit_large(job, shared.key, std::convert::identity);
-        }
-        if !shared.key.is_plain() {
-            return Submission { work: job, when_full, options: None, place }.submit(shared.key);
-        }
-        // Not by `reach_owned`, which does not tell the class of a worker's job.
-        with_worker(|worker| match worker {
-            Some(own) if own.is_open_to(shared.key) => At::Worker(own).execute(job),
-            Some(_) => submission::submit(job, |job| accept_owned(shared, job)),
-            None if shared.key.is_here() => At::Outside(shared).execute(job),
-            None => At::Gone(Reason::Forked).execute(job),
-        })
     }
 
     /// Runs a closure on the pool, once, and returns a handle for its outcome; see [`Handle::submit`].
@@ -204,12 +177,7 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let key = self.shared.key;
-        if !key.is_plain() {
-            return expect_accepted(self.job().submit(job));
-        }
-        let handle = submission::submit(job, |job| accept_owned(&self.shared, job));
-        JoinHandle::new(expect_accepted(handle), key)
+        JoinHandle::new(expect_accepted(submit_to(&self.shared, job, None)), self.shared.key)
     }
 
     // Of tokio's name rustc alone says nothing.

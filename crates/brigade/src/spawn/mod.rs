@@ -27,7 +27,7 @@ use crate::engine::{
 };
 use crate::handle::deadlock::is_awaited;
 use crate::handle::{JoinHandle, discards};
-use crate::submission::{Admitted, accept_as, submit_admitted, submit_job};
+use crate::submission::{Admitted, accept, submit_admitted, submit_job};
 use crate::values::{Priority, Rejected};
 pub use block_on::block_on;
 pub(crate) use block_on::wait_for;
@@ -215,9 +215,7 @@ where
     let of_class = class_key(key, class);
     let make = |permit, future| make_boxed(of_class, (), future, permit, deadline, watcher);
     let spawned = match room {
-        Some(permit) => {
-            submit_job(make(permit, future), |job| accept_as(key, class, job), boxed_of)
-        }
+        Some(permit) => submit_job(make(permit, future), |job| accept(key, class, job), boxed_of),
         None => submit_admitted(key, admitted, future, make, boxed_of),
     };
     spawned.map(|handle| JoinHandle::new(handle, key))

@@ -10,9 +10,7 @@ use super::watched::Boxed;
 use super::{class_key, future_of, make_future, submit_boxed};
 use crate::engine::Permit;
 use crate::handle::{Handle, JoinHandle};
-use crate::submission::{
-    Admitted, JobBuilder, Options, Reserved, accept_as, submit_job, watcher_of,
-};
+use crate::submission::{Admitted, JobBuilder, Options, Reserved, accept, submit_job, watcher_of};
 use crate::values::{Rejected, WhenFull, expect_accepted};
 
 impl Handle {
@@ -128,7 +126,7 @@ impl JobBuilder {
             return self.spawn_boxed(room, place, Boxed::New(Box::new(future)));
         }
         let made = make_future(class_key(key, class), (), AsFuture { future }, None, deadline);
-        let spawned = submit_job(made, |job| accept_as(key, class, job), future_of)
+        let spawned = submit_job(made, |job| accept(key, class, job), future_of)
             .map_err(|rejected| rejected.map(AsFuture::<F>::boxed));
         spawned.map(|handle| JoinHandle::new(handle, key))
     }

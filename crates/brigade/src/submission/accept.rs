@@ -50,7 +50,7 @@ impl Handle {
     #[inline(always)]
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
-        expect_accepted(self.accept(job, None));
+        expect_accepted(submit::<_, ()>(self.key, job, None));
     }
 
     /// Runs a closure on the pool, once, or returns it. Never waits, under any [policy](WhenFull) of the pool.
@@ -75,28 +75,7 @@ impl Handle {
     #[inline(always)]
     #[track_caller]
     pub fn try_execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
-        self.accept(job, Some(WhenFull::Reject))
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    fn accept<F>(&self, job: F, when_full: Option<WhenFull>) -> Result<(), Rejected<F>>
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        let place = Location::caller();
-        if const { is_large::<F>() } {
-            let submission = Submission { work: (), when_full, options: None, place };
-            return submission.submit_large(job, self.key, identity);
-        }
-        if !self.key.is_plain() {
-            return Submission { work: job, when_full, options: None, place }.submit(self.key);
-        }
-        // Not through `reach`: passing `job` on would force it into memory.
-        with_worker(|worker| match worker {
-            Some(own) if own.is_open_to(self.key) => At::Worker(own).execute(job),
-            _ => submit(job, |job| accept_elsewhere(self.key, job)),
-        })
+        submit(self.key, job, Some(WhenFull::Reject))
     }
 
     /// Runs a closure on the pool, once, and returns a handle for the outcome. Allocates once, in a bounded pool twice.
@@ -120,30 +99,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        JoinHandle::new(expect_accepted(self.submit_as(job, None)), self.key)
-    }
-
-    /// Submits a closure with these terms. Not through a builder, which would lie on the stack of a caller that then waits.
-    #[inline]
-    #[track_caller]
-    fn submit_as<F, T>(
-        &self,
-        job: F,
-        when_full: Option<WhenFull>,
-    ) -> Result<brigade_task::JoinHandle<T>, Rejected<F>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        let place = Location::caller();
-        if const { is_large::<F>() } {
-            let submission = Submission { work: (), when_full, options: None, place };
-            return submission.submit_large(job, self.key, identity);
-        }
-        match self.key.is_plain() {
-            true => submit(job, |job| accept(self.key, job)),
-            false => Submission { work: job, when_full, options: None, place }.submit(self.key),
-        }
+        JoinHandle::new(expect_accepted(submit(self.key, job, None)), self.key)
     }
 
     /// Runs a closure on the pool, once, and returns a handle for the outcome, or returns the closure. Never waits.
@@ -166,31 +122,12 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let handle = self.submit_as(job, Some(WhenFull::Reject))?;
+        let handle = submit(self.key, job, Some(WhenFull::Reject))?;
         Ok(JoinHandle::new(handle, self.key))
     }
 }
 
 impl<'a> At<'a> {
-    /// Accepts a closure, in a pool without a capacity. A worker must [run a normal
-    /// job](crate::engine::Worker::is_open_to).
-    ///
-    /// # Errors
-    /// Returns the closure if the pool does not accept it.
-    #[inline(always)]
-    pub(crate) fn execute<F>(self, closure: F) -> Result<(), Rejected<F>>
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        match self {
-            At::Worker(own) => own.execute(closure).map_err(|closure| self.rejected(closure)),
-            At::Outside(shared) => {
-                shared.inject(Job::new(closure)).map_err(|job| self.rejected(closure_of(job)))
-            }
-            At::Gone(_) => Err(self.rejected(closure)),
-        }
-    }
-
     /// Accepts a job, with the class of the submitting job if `class` is `None`.
     ///
     /// # Errors
@@ -198,22 +135,9 @@ impl<'a> At<'a> {
     pub(crate) fn accept(self, class: Option<Priority>, job: Job) -> Result<(), Job> {
         match (self, class) {
             (At::Worker(worker), _) => worker.submit_as(class, job),
-            (At::Outside(shared), None | Some(Priority::Normal)) => shared.inject(job),
-            (At::Outside(shared), Some(class)) => shared.inject_as(class, job),
+            (At::Outside(shared), class) => shared.inject(class.unwrap_or_default(), job),
             (At::Gone(_), _) => Err(job),
         }
-    }
-
-    /// Accepts a job, as [`accept`](Self::accept) does.
-    ///
-    /// # Errors
-    /// Returns the job with the reason if the pool does not accept it.
-    pub(crate) fn accept_or_reject(
-        self,
-        class: Option<Priority>,
-        job: Job,
-    ) -> Result<(), Rejected<Job>> {
-        self.accept(class, job).map_err(|job| self.rejected(job))
     }
 
     /// Accepts a job of a class to which the pool agreed before it was closed.
@@ -255,7 +179,7 @@ impl<'a> At<'a> {
                 finish(shared, job);
                 Ok(())
             }
-            _ => self.accept_or_reject(class, job),
+            _ => self.accept(class, job).map_err(|job| self.rejected(job)),
         }
     }
 
@@ -301,49 +225,84 @@ pub(crate) fn admit_bounded<'a>(
     admission.unwrap_or_else(|wait| shared.wait_for_permit(wait, wait_until))
 }
 
-/// Accepts a job, in a pool without a capacity or with room for the job.
-///
-/// # Errors
-/// Returns the job if the pool does not accept it.
-#[inline]
-pub(crate) fn accept(key: Key, job: Job) -> Result<(), Rejected<Job>> {
-    with_worker(|worker| match worker {
-        Some(own) if own.is_open_to(key) => {
-            own.submit(job).map_err(|job| At::Worker(own).rejected(job))
-        }
-        _ => accept_elsewhere(key, job),
-    })
+/// A pool to submit to: the key of a handle, or the state that the pool's owner has, which saves the look-up.
+pub(crate) trait Target: Copy {
+    fn key(self) -> Key;
+
+    fn reach<R>(self, call: impl FnOnce(At<'_>) -> R) -> R;
 }
 
-/// Like [`accept`], with that class, or the submitting job's class for `None`.
-///
-/// # Errors
-/// As for [`accept`].
-#[inline]
-pub(crate) fn accept_as(key: Key, class: Option<Priority>, job: Job) -> Result<(), Rejected<Job>> {
-    match class {
-        None => accept(key, job),
-        Some(_) => reach_inline(key, |at| at.accept_or_reject(class, job)),
+impl Target for Key {
+    fn key(self) -> Key {
+        self
+    }
+
+    #[inline(always)]
+    fn reach<R>(self, call: impl FnOnce(At<'_>) -> R) -> R {
+        reach_inline(self, call)
     }
 }
 
-/// Accepts a job from a thread outside of the pool, or from a job not of the default class. A single copy of the code
-/// serves all closures.
-///
-/// # Errors
-/// As for [`accept`].
-#[inline(never)]
-fn accept_elsewhere(key: Key, job: Job) -> Result<(), Rejected<Job>> {
-    reach_inline(key, |at| at.accept_or_reject(None, job))
+impl Target for &Arc<Shared> {
+    fn key(self) -> Key {
+        self.key
+    }
+
+    #[inline(always)]
+    fn reach<R>(self, call: impl FnOnce(At<'_>) -> R) -> R {
+        reach_owned(self, call)
+    }
 }
 
-/// Like [`accept`], for the owner of a pool.
+/// Submits a closure; `when_full` is the policy for a full pool, or `None` for the pool's own.
+///
+/// Inlined into the caller with all callees down to the slot of a worker's queue, so that the captures go there from
+/// registers. Each intermediate copy of a job costs more than the rest: the copy's wide loads must wait for the narrow
+/// stores that made the closure.
 ///
 /// # Errors
-/// As for [`accept`].
+/// Returns the closure if the pool does not accept it.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn submit<F, R: Receipt>(
+    pool: impl Target,
+    closure: F,
+    when_full: Option<WhenFull>,
+) -> Result<R, Rejected<F>>
+where
+    F: FnOnce() -> R::Output + Send + 'static,
+{
+    let (key, place) = (pool.key(), Location::caller());
+    if const { is_large::<F>() } {
+        let submission = Submission { work: (), when_full, options: None, place };
+        return submission.submit_large(closure, key, identity);
+    }
+    if !key.is_plain() {
+        return Submission { work: closure, when_full, options: None, place }.submit(key);
+    }
+    // Not through `reach`: passing the closure on would force it into memory.
+    with_worker(|worker| match worker {
+        Some(own) if own.is_open_to(key) && !own.discards() => {
+            let (job, receipt) = R::make(closure);
+            own.enqueue(job);
+            Ok(receipt)
+        }
+        _ => submit_job(R::make(closure), |job| accept(pool, None, job), closure_of),
+    })
+}
+
+/// Accepts a job of a class, or of the submitting job's class for `None`, in a pool without a capacity or with room for
+/// the job. A single copy of the code serves all closures.
+///
+/// # Errors
+/// Returns the job if the pool does not accept it.
 #[inline(never)]
-pub(crate) fn accept_owned(shared: &Arc<Shared>, job: Job) -> Result<(), Rejected<Job>> {
-    reach_owned(shared, |at| at.accept_or_reject(None, job))
+pub(crate) fn accept(
+    pool: impl Target,
+    class: Option<Priority>,
+    job: Job,
+) -> Result<(), Rejected<Job>> {
+    pool.reach(|at| at.accept(class, job).map_err(|job| at.rejected(job)))
 }
 
 /// The result of a submission for an accepted job: nothing, or a handle for the outcome.
@@ -374,20 +333,6 @@ impl<T: Send + 'static> Receipt for brigade_task::JoinHandle<T> {
     fn make(work: impl Work<Output = T>) -> (Job, Self) {
         Job::with_handle(work)
     }
-}
-
-/// Makes a job and a receipt of a closure, and passes the job to `accept`.
-///
-/// # Errors
-/// Returns the closure if `accept` rejects the job.
-pub(crate) fn submit<F, R: Receipt>(
-    closure: F,
-    accept: impl FnOnce(Job) -> Result<(), Rejected<Job>>,
-) -> Result<R, Rejected<F>>
-where
-    F: FnOnce() -> R::Output + Send + 'static,
-{
-    submit_job(R::make(closure), accept, closure_of)
 }
 
 /// Passes a job to `accept`, and returns the receipt.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use brigade_task::{Job, is_large};
 
-use super::accept::{accept_as, submit};
+use super::accept::{accept, submit_job};
 use super::boxed::{make_job, unbox, unmade};
 use super::watcher::watcher_of;
 use super::{Options, Receipt, Submission};
@@ -197,7 +197,7 @@ impl JobBuilder {
             return submission.submit_large(work, key, handle);
         }
         let submitted = match key.is_plain() && !options.is_stored() {
-            true => submit(work, |job| accept_as(key, options.class, job)),
+            true => submit_job(R::make(work), |job| accept(key, options.class, job), closure_of),
             false => Submission { work, when_full, options: Some(options), place }.submit(key),
         };
         submitted.map(handle)

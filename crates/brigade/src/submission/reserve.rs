@@ -8,7 +8,7 @@ use std::panic::Location;
 use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::budget::{self, Turn};
 
-use super::accept::{accept_as, submit_job};
+use super::accept::{accept, submit_job};
 use super::boxed::{make_job, returned, unmade};
 use super::watcher::watcher_of;
 use super::{Admitted, JobBuilder, Receipt};
@@ -185,7 +185,7 @@ impl Reserved {
         let class = options.class;
         let watcher = watcher_of(key, place, options.name.as_ref(), class);
         let made = make_job(watcher, room.take(), options, Box::new(work));
-        submit_job(made, |job| accept_as(key, class, job), unmade::<R::Output>).or_else(returned)
+        submit_job(made, |job| accept(key, class, job), unmade::<R::Output>).or_else(returned)
     }
 }
 

@@ -89,7 +89,8 @@ fn woken_by_jobs_from_outside(jobs: usize, cpus: usize) -> usize {
     let crew = Crew::new();
     crew.shared().idle.set_cpus(cpus);
     (0..3).for_each(|index| crew.park(index));
-    (0..jobs).for_each(|_| assert!(crew.shared().inject(Job::new(|| ())).is_ok()));
+    (0..jobs)
+        .for_each(|_| assert!(crew.shared().inject(Priority::Normal, Job::new(|| ())).is_ok()));
     crew.shared().idle.snapshot().searching()
 }
 
@@ -302,7 +303,8 @@ fn while_a_waker_runs(parks: bool, due: Vec<Entry>, call: fn(&Worker)) -> (usize
 /// waker called by a running worker counted as that worker's next job.
 #[test]
 fn a_job_during_a_waker_call_wakes_another_worker() {
-    let outside: fn(&Worker) = |on| assert!(on.shared.inject(Job::new(|| ())).is_ok());
+    let outside: fn(&Worker) =
+        |on| assert!(on.shared.inject(Priority::Normal, Job::new(|| ())).is_ok());
     let inside: fn(&Worker) = |on| assert!(on.submit(Job::new(|| ())).is_ok());
     for (parks, call) in [(true, outside), (true, inside), (false, outside), (false, inside)] {
         assert_eq!(while_a_waker_runs(parks, Vec::new(), call), (1, 0), "parks: {parks}");
