@@ -287,17 +287,30 @@ where
             own.enqueue(job);
             Ok(receipt)
         }
-        _ => submit_job(R::make(closure), |job| accept(pool, None, job), closure_of),
+        _ => submit_job(R::make(closure), |job| accept_elsewhere(pool, None, job), closure_of),
     })
 }
 
 /// Accepts a job of a class, or of the submitting job's class for `None`, in a pool without a capacity or with room for
-/// the job. A single copy of the code serves all closures.
+/// the job.
 ///
 /// # Errors
 /// Returns the job if the pool does not accept it.
+#[inline]
+pub(crate) fn accept(key: Key, class: Option<Priority>, job: Job) -> Result<(), Rejected<Job>> {
+    with_worker(|worker| match worker {
+        Some(own) if class.is_none() && own.is_open_to(key) && !own.discards() => {
+            own.enqueue(job);
+            Ok(())
+        }
+        _ => accept_elsewhere(key, class, job),
+    })
+}
+
+/// Like [`accept`], from a thread outside of the pool, or from a job not of the default class. A single copy of the code
+/// serves all closures.
 #[inline(never)]
-pub(crate) fn accept(
+fn accept_elsewhere(
     pool: impl Target,
     class: Option<Priority>,
     job: Job,
