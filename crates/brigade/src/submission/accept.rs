@@ -299,9 +299,8 @@ where
 #[inline]
 pub(crate) fn accept(key: Key, class: Option<Priority>, job: Job) -> Result<(), Rejected<Job>> {
     with_worker(|worker| match worker {
-        Some(own) if class.is_none() && own.is_open_to(key) && !own.discards() => {
-            own.enqueue(job);
-            Ok(())
+        Some(own) if class.is_none() && own.is_open_to(key) => {
+            own.submit(job).map_err(|job| At::Worker(own).rejected(job))
         }
         _ => accept_elsewhere(key, class, job),
     })

@@ -27,12 +27,14 @@ const EVENTS: [(&str, bool, Shutdown, Event); 3] = [
 fn a_due_queued_closure_runs_unless_cancelled() {
     for (event, runs, how, happens) in EVENTS {
         for_both_queueings(|builder| {
-            let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
+            let (pool, gate, until_due) =
+                (builder.threads(2).build().unwrap(), Gate::closed(), Gate::closed());
             let (ran, drops) = (Arc::new(AtomicUsize::new(0)), Drops::default());
             held(&pool, &gate);
-            // The other worker queues what is due, and is then busy with the first of it.
+            held(&pool, &until_due);
+            // The other worker then queues what is due, and is busy with the first of it.
             let (due, (begun, begins), holds) =
-                (Instant::now() + SOON * 5, mpsc::channel(), gate.clone());
+                (Instant::now() + SOON, mpsc::channel(), gate.clone());
             let block = move || {
                 begun.send(()).unwrap();
                 holds.wait();
@@ -44,6 +46,8 @@ fn a_due_queued_closure_runs_unless_cancelled() {
                 counted.fetch_add(1, Ordering::SeqCst);
             };
             let queued = pool.job().at(due).execute(count).unwrap();
+            eventually("both are due", || Instant::now() >= due);
+            until_due.open();
             begins.recv().unwrap();
             eventually("it is queued", || pool.metrics().queued == 1);
             assert!(!first.cancel(), "it runs for the only time");
@@ -51,7 +55,7 @@ fn a_due_queued_closure_runs_unless_cancelled() {
             assert_eq!(drops.count(), usize::from(event == "cancel"), "{event}");
             open_once_closed(&gate, pool.handle());
             let report = pool.shutdown(how);
-            assert_eq!(counts(report), (2 + u64::from(runs), u64::from(!runs), 0), "{event}");
+            assert_eq!(counts(report), (3 + u64::from(runs), u64::from(!runs), 0), "{event}");
             assert_eq!((ran.load(Ordering::SeqCst), drops.count()), (usize::from(runs), 1));
             assert!(first.is_over() && queued.is_over(), "{event}");
         });
