@@ -249,9 +249,11 @@ impl<'a> Submitter<'a> {
         sent.into_iter().for_each(|share| self.wait(share));
     }
 
-    /// Whether a full pool may return a submission that has no policy of its own.
+    /// Whether a full pool may return a submission that has no policy of its own. Where all room is reserved, there is no job to drop
+    /// for room.
     pub(crate) fn may_be_full(&self) -> bool {
-        matches!(self.ledger.when_full, Some(WhenFull::Reject | WhenFull::BlockFor(_)))
+        use WhenFull::{BlockFor, DropOldest, Reject};
+        matches!(self.ledger.when_full, Some(Reject | BlockFor(_) | DropOldest))
     }
 
     pub(crate) fn is_bounded(&self) -> bool {

@@ -8,7 +8,7 @@ use std::fs;
 use std::future::{Future, pending};
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Context;
@@ -351,16 +351,22 @@ static PROGRAMS: &[(&str, Program)] = &[
                 block_on(there.job().reserve()).unwrap().execute(|| ()).is_ok()
             })
         });
-        let mut timer = pin!(sleep(millis(1)));
-        wait_blocked(|thread| {
+        let timer = wait_blocked(|thread| {
             let waker = on_wake(move || {
                 thread.is_this();
                 there.execute(|| ());
             });
-            pool.enter(|| timer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending())
+            // Not one whose time is over before it is set.
+            let mut timers = (0..).map(|doubled| Box::pin(sleep(millis(1 << doubled))));
+            let mut is_set = |timer: &mut Pin<Box<_>>| {
+                let mut context = Context::from_waker(&waker);
+                pool.enter(|| Future::poll(timer.as_mut(), &mut context).is_pending())
+            };
+            timers.find_map(|mut timer| is_set(&mut timer).then_some(timer))
         });
         busy.release();
         let is_accepted = job.join()?;
+        drop(timer);
         runs.release();
         is(is_accepted, || "not accepted".into())
     }),
