@@ -73,4 +73,4 @@ pub use record::{Record, Stretch};
 pub use stall::Stall;
 #[cfg(feature = "histograms")]
 pub use times::{Histograms, Times};
-pub use watch::{Call, ListedTimer, Watch, Watcher};
+pub use watch::{ListedTimer, Watch, Watcher};

@@ -5,7 +5,7 @@ use core::pin::Pin;
 use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_observe::Call;
+use brigade_observe::Watcher;
 use brigade_sync::Visit;
 use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, drop_contained, keep_tickets};
 
@@ -17,7 +17,8 @@ use crate::handle::Handle;
 use crate::handle::join::Ended;
 use crate::pool::here;
 use crate::spawn::make_scopes;
-use crate::values::Reason;
+use crate::submission::watcher_of;
+use crate::values::{Priority, Reason};
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -66,7 +67,7 @@ impl Handle {
                 None => call(),
             })),
             Some((core, outside)) => {
-                let call = || outside.run(call);
+                let call = || outside.run_call(call);
                 let installed = brigade_task::install(
                     call,
                     |job| core.inject(job),
@@ -172,24 +173,24 @@ fn forks_for(pool: Key) -> bool {
 fn borrow<R>(
     pool: Key,
     place: &'static Location<'static>,
-    call: impl FnOnce(Option<(&Arc<Core>, &Call)>) -> Result<R, Reason>,
+    call: impl FnOnce(Option<(&Arc<Core>, &Watcher)>) -> Result<R, Reason>,
 ) -> Result<R, Reason> {
     if forks_for(pool) {
         return call(None);
     }
-    let call_at = |core: &Core| Call::new(core.config.observer.as_ref(), place);
+    let watcher = || watcher_of(pool, place, None, Some(Priority::Normal));
     if let Some(driven) = owned(pool) {
         let core = driven.core();
-        let outside = call_at(core);
+        let outside = watcher();
         let refuse = || Err(core.work.refusal());
         let call = |_: &Worker| {
-            if core.work.is_closed() { refuse() } else { outside.run(|| call(None)) }
+            if core.work.is_closed() { refuse() } else { outside.run_call(|| call(None)) }
         };
         return outside.lend(|| driven.run(call).unwrap_or_else(refuse));
     }
     reach(pool, |at| match at.core() {
         Some(core) => {
-            let outside = call_at(core);
+            let outside = watcher();
             outside.lend(|| call(Some((core, &outside))))
         }
         None => Err(at.refusal()),
@@ -433,7 +434,7 @@ fn in_place_outside<R>(
     };
     borrow(pool, place, |outside| match outside {
         None => open(),
-        Some((_, outside)) => outside.run(open),
+        Some((_, outside)) => outside.run_call(open),
     })
 }
 

@@ -149,12 +149,11 @@ where
     let (key, index) = (processor.core.work.key, processor.index);
     let scheduler = OnWorker { key, index, thread: current_id() };
     let watcher = watcher_of(key, place, None, Some(Priority::Normal));
-    let Spawned { job, handle } = match watcher {
-        None => Spawned::local(future, scheduler),
-        Some(watcher) => {
-            let future: Boxed<F::Output> = Box::pin(future);
-            Spawned::local(Watched::new(Some(watcher.begin(true)), future), scheduler)
-        }
+    let Spawned { job, handle } = if watcher.watches() {
+        let future: Boxed<F::Output> = Box::pin(future);
+        Spawned::local(Watched::new(watcher.begin(true), future), scheduler)
+    } else {
+        Spawned::local(future, scheduler)
     };
     processor.accept_local();
     processor.core.work.send_local(index, job);

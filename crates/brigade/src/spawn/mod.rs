@@ -200,12 +200,12 @@ impl Guard for FirstPoll {
     }
 }
 
-/// Submits a boxed future, to reserved `room` if there is any. The future is watched if there is a watcher.
+/// Submits a boxed future, to reserved `room` if there is any.
 fn submit_boxed<B>(
     key: Key,
     admitted: Admitted,
     room: Option<Option<Permit>>,
-    watcher: Option<Watcher>,
+    watcher: Watcher,
     future: B,
 ) -> Result<JoinHandle<B::Output>, Rejected<B>>
 where
@@ -255,21 +255,20 @@ pub(crate) fn make_scopes(
     make_future(class_key(key, Some(Priority::Normal)), OfScope(group), future, None, None)
 }
 
-/// Like [`make_future`], for a boxed future. The future is watched if there is a watcher.
+/// Like [`make_future`], for a boxed future.
 pub(crate) fn make_boxed<B>(
     key: ClassKey,
     group: impl Belongs,
     future: B,
     permit: Option<Permit>,
     deadline: Option<Instant>,
-    watcher: Option<Watcher>,
+    watcher: Watcher,
 ) -> (Job, brigade_task::JoinHandle<B::Output>)
 where
     B: Future + Send + Unpin + 'static,
     B::Output: Send + 'static,
 {
-    let watch = watcher.map(|watcher| watcher.begin(true));
-    make_future(key, group, Watched::new(watch, future), permit, deadline)
+    make_future(key, group, Watched::new(watcher.begin(true), future), permit, deadline)
 }
 
 /// Returns the future of a rejected job.

@@ -15,8 +15,7 @@ use crate::values::Rejected;
 pub(super) struct Watched<B> {
     // First, so that it is dropped before its cancellation is reported.
     future: B,
-    /// `None` if the pool is not observed.
-    watch: Option<Watch>,
+    watch: Watch,
 }
 
 /// A future of any type, which may be taken out of its box until the first poll. Futures with the same output type share the
@@ -79,13 +78,13 @@ impl<T> Future for Boxed<T> {
 }
 
 impl<B> Watched<B> {
-    pub(super) fn new(watch: Option<Watch>, future: B) -> Self {
+    pub(super) fn new(watch: Watch, future: B) -> Self {
         Self { future, watch }
     }
 
     /// Returns the future, which was not accepted.
     pub(super) fn withdraw(self) -> B {
-        self.watch.into_iter().for_each(Watch::withdraw);
+        self.watch.withdraw();
         self.future
     }
 }
@@ -95,11 +94,8 @@ impl<B: Future + Unpin> Future for Watched<B> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<B::Output> {
         let Self { future, watch } = &mut *self;
-        let mut poll = || Pin::new(&mut *future).poll(context);
-        match watch {
-            None => poll(),
-            // If it has been asked to stop, it is cancelled, although it is ready.
-            Some(watch) => watch.run_for_now(poll, |poll| poll.is_ready() && !is_cancelled()),
-        }
+        let poll = || Pin::new(future).poll(context);
+        // If it has been asked to stop, it is cancelled, although it is ready.
+        watch.run_for_now(poll, |poll| poll.is_ready() && !is_cancelled())
     }
 }
