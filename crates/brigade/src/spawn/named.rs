@@ -9,7 +9,6 @@ use brigade_task::Spawnable;
 use pin_project_lite::pin_project;
 
 use super::watched::Boxed;
-use crate::engine::label_job;
 use crate::submission::job_name;
 
 /// A future with a name.
@@ -23,7 +22,6 @@ impl<T> Future for Named<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let Self { future, name } = &mut *self;
-        label_job(name.as_ref(), None);
         job_name::set(name, || Pin::new(future).poll(context))
     }
 }

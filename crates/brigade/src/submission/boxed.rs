@@ -10,7 +10,7 @@ use brigade_task::{Cause, Job, Work};
 
 use super::options::Options;
 use super::{Receipt, job_name};
-use crate::engine::{Permit, label_job, now};
+use crate::engine::{Permit, now};
 use crate::values::{Rejected, closure_of};
 
 /// A closure of any type.
@@ -82,10 +82,7 @@ impl<T> Work for Boxed<T> {
     fn run(self) -> T {
         let Self { permit, options, work, watch } = self;
         drop(permit);
-        watch.run(|| {
-            label_job(options.name.as_ref(), None);
-            job_name::set(&options.name, || call_user(|| work.call()))
-        })
+        watch.run(|| job_name::set(&options.name, || call_user(|| work.call())))
     }
 }
 

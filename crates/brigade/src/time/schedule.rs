@@ -30,8 +30,7 @@ use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
 use super::Missed;
 use super::timer::{Control, Stage, State, Timer};
 use crate::engine::{
-    Due, Entry, Key, TimerKey, class_here, drop_off_pool, label_job, now_in, reach, reach_inline,
-    rejected,
+    Due, Entry, Key, TimerKey, class_here, drop_off_pool, now_in, reach, reach_inline, rejected,
 };
 use crate::submission::{JobBuilder, Options, job_name, watcher_of};
 use crate::values::{Priority, Rejected};
@@ -110,7 +109,6 @@ impl<F: Send + 'static> Schedule<F> {
     /// # Panics
     /// If the closure panics; the state is consistent then.
     fn run(self: &Arc<Self>) {
-        label_job(self.name.as_ref(), None);
         let call: &mut dyn FnMut() = &mut || (self.call)(&mut self.closure.lock());
         let call = AssertUnwindSafe(|| job_name::set(&self.name, call));
         let result = panic::catch_unwind(call).map_err(JoinError::panicked);
