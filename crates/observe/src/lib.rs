@@ -46,7 +46,7 @@
 //! stall
 //! dump
 //! record   unfinished
-//! job   outcome   times
+//! job   outcome   times   what
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -64,6 +64,7 @@ mod stall;
 mod times;
 mod unfinished;
 mod watch;
+mod what;
 
 pub use dump::{Awaits, Dump, JobDump, WaitDump, WaitingJob, WorkerDump};
 pub use job::{Job, JobLabel};
@@ -74,3 +75,4 @@ pub use stall::Stall;
 #[cfg(feature = "histograms")]
 pub use times::{Histograms, Times};
 pub use watch::{ListedTimer, Watch, Watcher};
+pub use what::{Label, Since, What};

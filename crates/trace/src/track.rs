@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_machine::ThreadInfo;
+use brigade_observe::{Label, Since, What};
 use brigade_sync::atomic::Ordering;
 use brigade_sync::fork;
 use brigade_sync::time;
 use brigade_sync::unmodelled::{AtomicU64, Mutex};
 
-use crate::event::{Event, Events, Label, Since, What};
+use crate::event::{Event, Events};
 use crate::traced::{Now, TraceError, Traced};
 
 /// The actions of a worker, or of all foreign threads. Only they write, until a trace ends.
@@ -46,7 +47,7 @@ impl State {
     /// Ends the present state of the thread.
     fn close_state(&mut self, until: u64) {
         let depth = self.open.len();
-        if self.open.last().is_some_and(|open| open.what.is_state()) {
+        if self.open.last().is_some_and(Event::is_state) {
             self.close(depth - 1, until);
         }
     }
@@ -280,8 +281,8 @@ impl<'a> Pen<'a> {
         Some(record(&mut state, tracer.now()))
     }
 
-    /// The thread does something until the returned value is dropped.
-    fn begin(self, what: What) -> Option<Scope<'a>> {
+    /// The thread does this until the returned value is dropped.
+    pub fn begin(self, what: What) -> Option<Scope<'a>> {
         self.record(|state, from| {
             if matches!(what, What::Job(_)) {
                 state.close_state(from);
@@ -294,21 +295,6 @@ impl<'a> Pen<'a> {
 
     fn event(self, from: u64, what: What) -> Event {
         Event { from, until: from, what, is_inside: self.is_inside }
-    }
-
-    /// The same inside the thread's running job.
-    pub fn inside(self) -> Self {
-        Self { is_inside: true, ..self }
-    }
-
-    /// It runs a job.
-    pub fn job(self) -> Option<Scope<'a>> {
-        self.begin(What::Job(Label::default()))
-    }
-
-    /// It is blocked.
-    pub fn blocked(self) -> Option<Scope<'a>> {
-        self.begin(What::Blocked)
     }
 
     /// The innermost job is known by this.
@@ -329,47 +315,30 @@ impl<'a> Pen<'a> {
         });
     }
 
-    fn enter_state(self, what: What) {
-        self.record(|state, from| {
-            state.close_state(from);
-            state.open.push(self.event(from, what));
-        });
-    }
-
-    /// Records the search for a job, unless it goes on already: a worker that was only about to sleep is still searching.
-    pub fn search(self, since: Since) {
-        self.record(|state, from| {
-            if !matches!(state.open.last(), Some(Event { what: What::Search(_), .. })) {
-                state.close_state(from);
-                state.open.push(self.event(from, What::Search(since)));
+    /// The thread does this: from now on if it searches or sleeps, and else at this moment.
+    #[cold]
+    pub fn tell(self, mut what: What) {
+        if let What::Search(Since::Woken(number)) = &mut what {
+            // Ordering: Relaxed: the token, which was taken before, has published it.
+            *number = self.track.woken_by.swap(0, Ordering::Relaxed);
+        }
+        let searches = |open: &Event| matches!(open.what, What::Search(_));
+        self.record(|state, at| match what {
+            What::Timers(0) | What::Events(0) => {}
+            // A worker that was only about to sleep is still searching.
+            What::Search(Since::Running | Since::Parked)
+                if state.open.last().is_some_and(searches) => {}
+            What::Search(_) | What::Parked { .. } => {
+                state.close_state(at);
+                state.open.push(self.event(at, what));
             }
-        });
-    }
-
-    /// It has been woken.
-    pub fn woken(self) {
-        // Ordering: Relaxed: the token, which was taken before, has published it.
-        let number = self.track.woken_by.swap(0, Ordering::Relaxed);
-        self.enter_state(What::Search(Since::Parked(number)));
-    }
-
-    /// It sleeps.
-    pub fn park(self, duty: &'static str, since: Since) {
-        self.enter_state(What::Parked(duty, since));
-    }
-
-    /// It no longer searches.
-    pub fn end_state(self) {
-        self.record(|state, until| state.close_state(until));
-    }
-
-    /// It has done something at once.
-    pub fn note(self, what: What) {
-        self.record(|state, at| {
-            if matches!(what, What::Ends) {
-                state.close(0, at);
+            What::Resumes => state.close_state(at),
+            _ => {
+                if matches!(what, What::Ends) {
+                    state.close(0, at);
+                }
+                state.events.push(self.event(at, what));
             }
-            state.events.push(self.event(at, what));
         });
     }
 }

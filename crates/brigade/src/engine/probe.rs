@@ -3,58 +3,21 @@
 //! Without the feature `trace` the functions that record are empty. With it, an untraced pool pays a test of its state where a
 //! worker has no job to run; the test before a job is made anyway. [`brigade_trace`] has the design.
 
-#![cfg_attr(not(feature = "trace"), expect(dead_code, reason = "a trace reads all that is told"))]
-
 #[cfg(not(feature = "trace"))]
 use core::marker::PhantomData;
 #[cfg(feature = "trace")]
 use std::sync::Arc;
 
 #[cfg(feature = "trace")]
+use brigade_observe::Label;
+use brigade_observe::What;
+#[cfg(feature = "trace")]
 pub(crate) use brigade_trace::Scope;
 #[cfg(feature = "trace")]
-use brigade_trace::{Label, Now, Pen, Session, Since, Trace, TraceError, What, Worker as Traced};
+use brigade_trace::{Now, Session, Trace, TraceError, Worker as Traced};
 
 use super::work::Work;
 use crate::values::Role;
-
-/// An event of a worker.
-pub(super) enum Event {
-    /// The thread has started, in this role.
-    Starts(Role),
-    /// The thread is about to end.
-    Ends,
-    /// The worker looks for a job.
-    Searches,
-    /// The worker has stopped searching.
-    HasSearched,
-    /// The worker begins to sleep; `true` if it holds the driver.
-    Sleeps(bool),
-    /// The sleeping worker holds the driver from now on.
-    HoldsDriver,
-    /// The worker has seen something to do before or during a sleep.
-    Withdraws,
-    /// The worker has been woken.
-    IsWoken,
-    /// The worker has taken jobs, or forks, from a peer.
-    Steals { from: usize, jobs: usize, are_forks: bool },
-    /// The worker has taken this many jobs from the shared queue.
-    Takes(usize),
-    /// The worker has fired this many timers.
-    Fires(usize),
-    /// The worker has polled I/O, and found this many events.
-    Polls(usize),
-}
-
-/// An activity of a worker, until the returned [`Scope`] is dropped.
-pub(crate) enum Span {
-    /// A job runs.
-    Job,
-    /// A job runs inside the job that waits for it.
-    JobInside,
-    /// The worker is blocked.
-    Blocked,
-}
 
 /// A recorded activity of a worker, until this is dropped.
 #[cfg(not(feature = "trace"))]
@@ -82,32 +45,13 @@ impl Work {
     }
 }
 
-/// Records an event.
-#[cfg(feature = "trace")]
-#[cold]
-pub(super) fn write(pen: Pen<'_>, event: Event) {
-    let shown = |holds_driver| if holds_driver { "waits for timers and I/O" } else { "" };
-    match event {
-        Event::Starts(role) => pen.note(What::Starts(match role {
-            Role::Core => "core",
-            Role::BeyondCore => "beyond the core size",
-            Role::Spare => "in place of a blocked one",
-        })),
-        Event::Ends => pen.note(What::Ends),
-        Event::Searches => pen.search(Since::Running),
-        Event::HasSearched => pen.end_state(),
-        Event::Sleeps(holds_driver) => pen.park(shown(holds_driver), Since::Running),
-        Event::HoldsDriver => pen.park(shown(true), Since::Parked(0)),
-        Event::Withdraws => pen.search(Since::Parked(0)),
-        Event::IsWoken => pen.woken(),
-        Event::Steals { from, jobs, are_forks } => {
-            pen.note(What::Stolen { from, jobs, are_forks });
-        }
-        Event::Fires(0) | Event::Polls(0) => {}
-        Event::Takes(jobs) => pen.note(What::Taken(jobs)),
-        Event::Fires(timers) => pen.note(What::Timers(timers)),
-        Event::Polls(events) => pen.note(What::Events(events)),
-    }
+/// The start of a worker in this role.
+pub(super) fn starts(role: Role) -> What {
+    What::Starts(match role {
+        Role::Core => "core",
+        Role::BeyondCore => "beyond the core size",
+        Role::Spare => "in place of a blocked one",
+    })
 }
 
 #[cfg(feature = "trace")]
@@ -141,7 +85,8 @@ impl Work {
             let outermost = peer.record.running().into_iter().next();
             let runs = outermost.map(|stretch| {
                 let job = &stretch.job;
-                (Label::new(job.label.name.as_ref(), Some(job.label.place)), stretch.since)
+                let (name, place) = (job.label.name.clone(), Some(job.label.place));
+                (Label { name, place }, stretch.since)
             });
             Traced { index, track: &peer.track, now, runs }
         });

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use brigade_observe::What;
 use brigade_queue::StealError;
 use brigade_queue::deque::Candidate;
 use brigade_sync::hint;
 use brigade_task::{Job, Part, Region, return_tickets};
 
 use super::Processor;
-use crate::engine::probe::Event;
 use crate::engine::queues::peers::Peer;
 
 impl Processor {
@@ -124,7 +124,7 @@ impl Processor {
                 self.announce_fork();
             }
         }
-        self.tell(Event::Steals { from, jobs: 1, are_forks: true });
+        self.tell(What::Stolen { from, jobs: 1, are_forks: true });
         Ok((part.region(), part.into_job()))
     }
 }

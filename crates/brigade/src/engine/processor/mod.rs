@@ -15,11 +15,9 @@ mod tasks;
 
 use core::any::Any;
 use core::cell::Cell;
-use std::borrow::Cow;
-use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_observe::Record;
+use brigade_observe::{Record, What};
 use brigade_queue::deque;
 use brigade_sync::Defer;
 use brigade_task::{Cause, Job, Outcome, Part};
@@ -28,9 +26,7 @@ use super::core::Core;
 use super::ends::off_pool::cancel_and_tell;
 use super::idle::{Snapshot, Watch};
 use super::key::Key;
-#[cfg(feature = "trace")]
-use super::probe::write;
-use super::probe::{Event, Scope, Span};
+use super::probe::Scope;
 use super::queues::local::Local;
 use super::queues::peers::Peer;
 #[cfg(feature = "trace")]
@@ -93,7 +89,7 @@ impl Processor {
     /// Records a steal: the returned job, and the jobs queued here since there were `before`.
     pub(super) fn tell_of_steal(&self, before: usize, from: usize) {
         let jobs = 1 + self.local.len().saturating_sub(before);
-        self.tell(Event::Steals { from, jobs, are_forks: false });
+        self.tell(What::Stolen { from, jobs, are_forks: false });
     }
 
     /// Counts jobs as inside the current job until the returned value is dropped.
@@ -113,48 +109,32 @@ impl Processor {
         self.core.work.key == key
     }
 
-    /// Records an event, if the pool is traced.
+    /// Records what the worker does, if the pool is traced.
     #[inline(always)]
-    pub(super) fn tell(&self, _event: Event) {
+    pub(super) fn tell(&self, _what: What) {
         #[cfg(feature = "trace")]
-        if let Some(pen) = self.pen() {
-            write(pen, _event);
+        if let Some(pen) = self.pen(false) {
+            pen.tell(_what);
         }
     }
 
-    /// Records an activity until the returned value is dropped, if the pool is traced.
+    /// Records it until the returned value is dropped, if the pool is traced; whether it is part of the running job. Not a value:
+    /// an unused value would take room on the stack of each job that waits.
     #[inline(always)]
-    pub(crate) fn begin(&self, _span: Span) -> Option<Scope<'_>> {
+    pub(crate) fn begin(&self, _what: fn() -> What, _is_inside: bool) -> Option<Scope<'_>> {
         #[cfg(feature = "trace")]
-        if let Some(pen) = self.pen() {
-            return match _span {
-                Span::Job => pen.job(),
-                Span::JobInside => pen.inside().job(),
-                Span::Blocked => pen.blocked(),
-            };
-        }
+        return self.pen(_is_inside)?.begin(_what());
+        #[cfg(not(feature = "trace"))]
         None
-    }
-
-    /// Labels the running job with a name, and with the place of its submission.
-    #[inline(always)]
-    pub(super) fn label(
-        &self,
-        _name: Option<&Cow<'static, str>>,
-        _place: Option<&'static Location<'static>>,
-    ) {
-        #[cfg(feature = "trace")]
-        if let Some(pen) = self.pen() {
-            pen.label(_name, _place);
-        }
     }
 
     /// The pen of this worker, if there is a trace.
     #[cfg(feature = "trace")]
     #[inline(always)]
-    fn pen(&self) -> Option<brigade_trace::Pen<'_>> {
+    pub(super) fn pen(&self, is_inside: bool) -> Option<brigade_trace::Pen<'_>> {
         let Work { idle, tracer, .. } = &self.core.work;
-        idle.snapshot().is_traced().then(|| tracer.pen(&self.me.track, self.depth() > 0))
+        let pen = || tracer.pen(&self.me.track, is_inside || self.depth() > 0);
+        idle.snapshot().is_traced().then(pen)
     }
 
     /// The record of the running job.

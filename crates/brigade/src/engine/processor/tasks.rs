@@ -1,10 +1,11 @@
 //! Futures woken on a worker, and its mail: local futures, and shares of broadcasts.
 
+use brigade_observe::{Label, What};
 use brigade_task::{Cause, Job, Outcome, Woken};
 
 use super::Processor;
 use crate::engine::core::enter::enter_pool;
-use crate::engine::probe::{Scope, Span};
+use crate::engine::probe::Scope;
 use crate::values::Priority;
 
 impl Processor {
@@ -15,7 +16,7 @@ impl Processor {
         // It may be a closure, inside the poll of a future that waits for it.
         self.note_polling(false);
         let stop = self.discards().then_some(Cause::Ended);
-        let traced = self.begin(Span::JobInside);
+        let traced = self.begin(|| What::Job(Label::default()), true);
         // The job has a handle, or belongs to a scope, so nothing of the outer job belongs to it.
         let outcome = enter_pool(&self.core, || settle(stop));
         if stop.is_some() || outcome.is_none() {

@@ -11,6 +11,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::task::Waker;
 
+use brigade_observe::{Since, What};
 use brigade_sync::Defer;
 use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::unmodelled::Mutex;
@@ -21,7 +22,6 @@ use crate::engine::core::enter::{enter_job, entered};
 use crate::engine::current;
 use crate::engine::idle::{Parked, Parking, Roster};
 use crate::engine::key::Key;
-use crate::engine::probe::Event;
 use crate::engine::processor::Processor;
 use crate::engine::sleep::backoff::LOOK_AGAIN;
 use crate::engine::sleep::events::blocked::BlockedThread;
@@ -304,7 +304,7 @@ impl Worker {
     /// Parks as a searcher until the owner's next call.
     fn pause(&self) {
         let core = &self.processor.core;
-        self.processor.tell(Event::Sleeps(false));
+        self.processor.tell(What::Parked { holds_driver: false, since: Since::Running });
         let parking = Parking { index: self.processor.index, ..Parking::default() };
         if core.work.idle.announce(parking).settles {
             core.work.settle();

@@ -23,15 +23,17 @@ use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 
+use brigade_observe::{Label, What};
 use brigade_sync::fork::OnChild;
 use brigade_sync::{Stack, call_user};
 use brigade_task::{Job, Outcome, drop_contained};
 
 use super::core::Core;
+#[cfg(feature = "trace")]
 use super::core::enter::entered;
 use super::current;
 use super::idle::Block;
-use super::probe::{Event, Scope, Span};
+use super::probe::{Scope, starts};
 use super::processor::Processor;
 use super::processor::pace::Look;
 use super::queues::injectors::Share;
@@ -122,7 +124,7 @@ impl Worker {
         let Processor { core, me, .. } = &worker.processor;
         me.sleeper.set_thread(true);
         me.counters.wakes_up();
-        worker.processor.tell(Event::Starts(role));
+        worker.processor.tell(starts(role));
         let life = || {
             core.config.apply_to_thread(index);
             worker.call_hook(hooks.on_start.as_ref());
@@ -141,7 +143,7 @@ impl Worker {
             current::stop_as(&worker.info(), || worker.call_hook(hooks.on_stop.as_ref()));
         }
         drop(hooks);
-        worker.processor.tell(Event::Ends);
+        worker.processor.tell(What::Ends);
         me.counters.falls_asleep();
         let core = worker.processor.give_back();
         core.threads.join_finished();
@@ -207,7 +209,7 @@ impl Worker {
         if !core.work.idle.change(|roster| roster.block(usize::from(is_new), block)) {
             return None;
         }
-        let traced = if is_new { self.processor.begin(Span::Blocked) } else { None };
+        let traced = if is_new { self.processor.begin(|| What::Blocked, false) } else { None };
         self.blocks.set(self.blocks.get() + 1);
         let blocked = Blocked { worker: self, block, _traced: traced };
         core.replace_blocked();
@@ -368,7 +370,7 @@ impl Worker {
         if self.processor.core.work.idle.snapshot().notes_polls() {
             self.processor.note_polling(job.is_future());
         }
-        let traced = self.processor.begin(Span::Job);
+        let traced = self.processor.begin(|| What::Job(Label::default()), false);
         let outcome = job.run();
         if outcome == Outcome::Stale {
             traced.into_iter().for_each(Scope::discard);
@@ -390,15 +392,14 @@ impl Worker {
 /// thread has entered another pool: the job then belongs to that pool.
 #[inline(always)]
 pub(crate) fn label_job(
-    name: Option<&Cow<'static, str>>,
-    place: Option<&'static Location<'static>>,
+    _name: Option<&Cow<'static, str>>,
+    _place: Option<&'static Location<'static>>,
 ) {
-    if cfg!(feature = "trace") {
-        with_processor(|own| {
-            let own = own.filter(|own| entered().is_none_or(|key| own.is_of(key)));
-            _ = own.map(|own| own.label(name, place));
-        });
-    }
+    #[cfg(feature = "trace")]
+    with_processor(|own| {
+        let own = own.filter(|own| entered().is_none_or(|key| own.is_of(key)));
+        _ = own.and_then(|own| own.pen(false)).map(|pen| pen.label(_name, _place));
+    });
 }
 
 /// Whether a wait on this thread may run jobs inside the current job. A job that unwinds may wait in a destructor. Jobs

@@ -3,11 +3,11 @@
 use core::time::Duration;
 use std::time::Instant;
 
+use brigade_observe::{Since, What};
 use brigade_sync::time;
 
 use super::Worker;
 use crate::engine::idle::{Idle, Parked, Parking, Watch};
-use crate::engine::probe::Event;
 use crate::values::{Idle as Policy, KEEP_ALIVE};
 
 /// The fraction of the keep-alive, and the minimum, for which a long-idle worker sleeps again if it is needed: peers
@@ -86,7 +86,7 @@ impl Worker {
     /// Withdraws the announcement. If the worker has already been picked, waits for the token.
     pub(super) fn withdraw(&self) -> Parked {
         if self.processor.core.work.idle.change(|roster| roster.pick_this(self.processor.index)) {
-            self.processor.tell(Event::Withdraws);
+            self.processor.tell(What::Search(Since::Parked));
             return Parked::Search;
         }
         self.processor.me.sleeper.spot.parker.park(None);
@@ -97,7 +97,7 @@ impl Worker {
     #[inline(never)]
     pub(super) fn woken(&self) -> Parked {
         self.processor.me.counters.wakes.add(1);
-        self.processor.tell(Event::IsWoken);
+        self.processor.tell(What::Search(Since::Woken(0)));
         self.processor.me.sleeper.runs();
         if self.processor.me.sleeper.displaces_waker() {
             self.processor.pace.interrupt();
@@ -109,7 +109,7 @@ impl Worker {
     /// Sleeps until this worker is picked, sees events, or leaves; at the latest until the given time.
     fn sleep(&self, until: Option<Instant>, mut holds_driver: bool) -> Parked {
         let processor = &self.processor;
-        processor.tell(Event::Sleeps(holds_driver));
+        processor.tell(What::Parked { holds_driver, since: Since::Running });
         let mut spin = self.spin();
         let patience = processor.core.config.keep_alive.unwrap_or(KEEP_ALIVE);
         let mut leave_at = until.or_else(|| self.leave_at(patience));
@@ -128,7 +128,7 @@ impl Worker {
             }
             if !holds_driver && self.takes_driver() {
                 holds_driver = true;
-                processor.tell(Event::HoldsDriver);
+                processor.tell(What::Parked { holds_driver, since: Since::Parked });
             }
             spin.take_if(|spin| !spin.goes_on());
             let spins = spin.is_some();

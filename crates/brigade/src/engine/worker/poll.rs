@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
+use brigade_observe::What;
 use brigade_sync::time;
 use brigade_task::{TaskRef, contain};
 
 use super::{Blocked, Worker};
 use crate::engine::idle::Parked;
-use crate::engine::probe::Event;
 use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
 use crate::engine::sleep::events::WATCH_PERIOD;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
@@ -41,7 +41,7 @@ impl Worker {
             self.wake(waker, false);
         });
         self.processor.activity.polls.set(false);
-        self.processor.tell(Event::Polls(woken));
+        self.processor.tell(What::Events(woken));
         found || woken > 0
     }
 
@@ -63,7 +63,7 @@ impl Worker {
                     self.wake(waker, leave(&mut left));
                 })
             });
-            self.processor.tell(Event::Polls(woken));
+            self.processor.tell(What::Events(woken));
             match polled {
                 Err(_) => return Some(self.woken()),
                 Ok(true) => {}
@@ -171,7 +171,7 @@ impl Worker {
                 }
             }
         }
-        self.processor.tell(Event::Fires(count));
+        self.processor.tell(What::Timers(count));
         count > 0
     }
 

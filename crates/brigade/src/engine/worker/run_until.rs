@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Instant;
 
+use brigade_observe::What;
 use brigade_sync::{Defer, time};
 use brigade_task::{Job, return_tickets};
 
@@ -16,7 +17,6 @@ use crate::engine::core::enter::enter_job;
 use crate::engine::ends::off_pool::{is_off_pool, with_pieces};
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
-use crate::engine::probe::Event;
 use crate::engine::processor::{Group, Processor};
 use crate::engine::sleep::backoff::Backoff;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere, ThisThread};
@@ -331,7 +331,7 @@ impl Worker {
     /// Stops searching without a job. The last searcher wakes or starts a worker for the work it leaves behind.
     pub(super) fn end_search(&self) {
         let core = &*self.processor.core;
-        self.processor.tell(Event::HasSearched);
+        self.processor.tell(What::Resumes);
         // As in `found`: work submitted or forked meanwhile may have woken no worker.
         if core.work.idle.stop_search()
             && (core.work.queues.has_work() || core.work.has_forks_unseen())

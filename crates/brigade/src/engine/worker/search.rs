@@ -2,6 +2,7 @@
 
 use core::cell::RefCell;
 
+use brigade_observe::{Since, What};
 use brigade_queue::{Cursor, StealError};
 use brigade_sync::hint;
 use brigade_task::Job;
@@ -9,7 +10,6 @@ use brigade_task::Job;
 use super::Worker;
 use super::stalled::PeerLook;
 use crate::engine::idle::{Parked, Roster};
-use crate::engine::probe::Event;
 use crate::engine::queues::injectors::{BATCH, Share};
 use crate::engine::sleep::backoff::Backoff;
 
@@ -182,7 +182,7 @@ impl Worker {
         let (core, local) = (&self.processor.core, &self.processor.local);
         let before = local.len();
         let job = core.work.queues.injectors.refill(local, &self.route.cursor, share)?;
-        self.processor.tell(Event::Takes(1 + local.len().saturating_sub(before)));
+        self.processor.tell(What::Taken(1 + local.len().saturating_sub(before)));
         Some(job)
     }
 
@@ -192,7 +192,7 @@ impl Worker {
 
     /// Looks at the injectors and at every peer, and again while a queue is busy. The caller must be a searcher.
     pub(super) fn search(&self) -> Option<Job> {
-        self.processor.tell(Event::Searches);
+        self.processor.tell(What::Search(Since::Running));
         let mut round = 0;
         if let Some(job) = self.processor.take_high_first() {
             return Some(job);
