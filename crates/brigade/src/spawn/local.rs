@@ -151,7 +151,7 @@ where
     let watcher = watcher_of(key, place, None, Some(Priority::Normal));
     let Spawned { job, handle } = if watcher.watches() {
         let future: Boxed<F::Output> = Box::pin(future);
-        Spawned::local(Watched::new(watcher.begin(true), future), scheduler)
+        Spawned::local(Watched::new(watcher, None, future), scheduler)
     } else {
         Spawned::local(future, scheduler)
     };
