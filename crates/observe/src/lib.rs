@@ -1,7 +1,8 @@
 //! Observes the jobs of a pool: reports outcomes and long runs to hooks, and records the running jobs of each thread.
 //!
 //! An observed pool has an [`Observer`], made by [`Settings`], and is the observer's [`Site`]. A [`Watcher`] begins a [`Watch`] for each
-//! job. The watch runs the job, and lists it in the [`Record`] of the thread. `README.md` has the design.
+//! job. The watch runs the job, and lists it in the [`Record`] of the thread. Of any pool, a trace is told [`What`] its threads do.
+//! `README.md` has the design.
 //!
 //! ```
 //! use brigade_observe::{End, Job, JobLabel, Record, Settings, Site, Watcher};

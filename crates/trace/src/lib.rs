@@ -18,4 +18,4 @@ mod traced;
 mod track;
 
 pub use traced::{Now, Trace, TraceError, Traced};
-pub use track::{Pen, Scope, Session, Tracer, Track, Wake, Worker};
+pub use track::{Pen, Scope, Session, Tracer, Track, Worker};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_machine::ThreadInfo;
-use brigade_observe::{Label, Since, What};
+use brigade_observe::{Label, Record, Since, Stretch, What};
 use brigade_sync::atomic::Ordering;
 use brigade_sync::fork;
 use brigade_sync::time;
@@ -83,10 +83,10 @@ pub struct Worker<'a> {
     pub index: usize,
     /// The events it has recorded.
     pub track: &'a Track,
+    /// The running jobs, if the pool is observed.
+    pub record: &'a Record,
     /// Its action when the trace ended.
     pub now: Now,
-    /// The running job, if known, and since when.
-    pub runs: Option<(Label, Instant)>,
 }
 
 /// The traces of a pool of this process.
@@ -157,9 +157,12 @@ impl Tracer {
             taken
         };
         let mut all = Vec::new();
-        for Worker { index, track, now, runs } in workers {
+        for Worker { index, track, record, now } in workers {
             let State { thread, events, .. } = take(track);
-            let runs = runs.map(|(label, since)| (label, self.since_origin(since)));
+            let runs = record.running().into_iter().next().map(|Stretch { job, since, .. }| {
+                let (name, place) = (job.label.name.clone(), Some(job.label.place));
+                (Label { name, place }, self.since_origin(since))
+            });
             all.extend(Traced::of_worker(index, thread, events, (session.from, until), now, runs));
         }
         let Events { kept, lost } = take(&self.outside).events;
@@ -189,30 +192,25 @@ impl Tracer {
         Pen { tracer: self, track, is_inside }
     }
 
-    /// Records that a thread is about to wake a worker.
-    pub fn begin_wake(&self, woken: &Track, worker: usize) -> Wake {
+    /// Wakes a worker, and records it; a waker without a track is a foreign thread.
+    pub fn record_wake(
+        &self,
+        waker: Option<&Track>,
+        woken: &Track,
+        worker: usize,
+        wake: impl FnOnce(),
+    ) {
         let number = self.wakes.fetch_add(1, Ordering::Relaxed) + 1;
-        // Ordering: Relaxed: the token set next publishes it.
+        // Ordering: Relaxed: the token that `wake` sets publishes it.
         woken.woken_by.store(number, Ordering::Relaxed);
-        Wake { from: self.now(), worker, number }
-    }
-
-    /// Records the wake-up, after the token has been set; a waker without a track is a foreign thread.
-    pub fn end_wake(&self, waker: Option<&Track>, wake: Wake) {
-        let Wake { from, worker, number } = wake;
+        let from = self.now();
+        wake();
         // Before the lock: it may read files.
         let by = waker.is_none().then(ThreadInfo::current);
         let what = What::Wake { worker, number, by };
         let pen = self.pen(waker.unwrap_or(&self.outside), false);
         pen.record(|state, until| state.events.push(Event { until, ..pen.event(from, what) }));
     }
-}
-
-/// A wake-up being sent.
-pub struct Wake {
-    from: u64,
-    worker: usize,
-    number: u64,
 }
 
 /// Records the actions of a thread.
@@ -340,5 +338,42 @@ impl<'a> Pen<'a> {
                 state.events.push(self.event(at, what));
             }
         });
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+    use crate::traced::Trace;
+
+    /// What a trace keeps of a worker that tells this, and its text.
+    fn kept(told: Vec<What>) -> (Vec<String>, String) {
+        let (tracer, track, record) = (Tracer::default(), Track::default(), Record::default());
+        let session = tracer.begin().unwrap();
+        told.into_iter().for_each(|what| tracer.pen(&track, false).tell(what));
+        let worker = Worker { index: 0, track: &track, record: &record, now: Now::Running };
+        let (lasted, threads) = tracer.take(session, tracer.stop(), [worker].into_iter());
+        let kept = threads[0].events.iter().map(|event| format!("{:?}", event.what)).collect();
+        let mut text = Vec::new();
+        Trace::new("".into(), lasted, threads).write_to(&mut text).unwrap();
+        (kept, String::from_utf8(text).unwrap())
+    }
+
+    #[test]
+    fn a_search_goes_on_unless_the_worker_was_woken() {
+        let search = What::Search;
+        let (events, _) = kept(vec![search(Since::Running), search(Since::Parked)]);
+        assert_eq!(events, ["Search(Running)"]);
+        let (events, text) = kept(vec![search(Since::Running), search(Since::Woken(0))]);
+        assert_eq!(events, ["Search(Running)", "Search(Woken(0))"]);
+        assert!(text.contains("it was woken"), "though the trace has no wake-up: {text}");
+    }
+
+    #[test]
+    fn the_end_of_a_search_is_no_event() {
+        let (events, _) =
+            kept(vec![What::Search(Since::Running), What::Resumes, What::Search(Since::Parked)]);
+        assert_eq!(events, ["Search(Running)", "Search(Parked)"], "the first has ended");
+        assert!(kept(vec![What::Timers(0), What::Events(0)]).0.is_empty());
     }
 }

@@ -10,9 +10,9 @@
 //     clock
 //     registry   supply
 //     worker
+//     probe
 //     processor
 //     core
-//     probe
 //     work
 //     owned_tasks   ends
 //     queues   threads

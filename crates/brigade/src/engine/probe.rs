@@ -1,4 +1,5 @@
-//! The events of the workers, for a trace: the only place at which the engine is observed from outside.
+//! The workers tell here what they do, for a trace: the only place at which the engine is observed from outside. The watches of
+//! jobs tell the rest: [`brigade_observe`].
 //!
 //! Without the feature `trace` the functions that record are empty. With it, an untraced pool pays a test of its state where a
 //! worker has no job to run; the test before a job is made anyway. [`brigade_trace`] has the design.
@@ -8,14 +9,13 @@ use core::marker::PhantomData;
 #[cfg(feature = "trace")]
 use std::sync::Arc;
 
-#[cfg(feature = "trace")]
-use brigade_observe::Label;
 use brigade_observe::What;
 #[cfg(feature = "trace")]
 pub(crate) use brigade_trace::Scope;
 #[cfg(feature = "trace")]
 use brigade_trace::{Now, Session, Trace, TraceError, Worker as Traced};
 
+use super::processor::Processor;
 use super::work::Work;
 use crate::values::Role;
 
@@ -29,6 +29,42 @@ impl Scope<'_> {
     pub(crate) fn discard(self) {}
 }
 
+impl Processor {
+    /// Records what the worker does, if the pool is traced.
+    #[inline(always)]
+    pub(super) fn tell(&self, _what: What) {
+        #[cfg(feature = "trace")]
+        if let Some(pen) = self.pen(false) {
+            pen.tell(_what);
+        }
+    }
+
+    /// Records it until the returned value is dropped, if the pool is traced; whether it is part of the running job. Not a value:
+    /// an unused value would take room on the stack of each job that waits.
+    #[inline(always)]
+    pub(crate) fn begin(&self, _what: fn() -> What, _is_inside: bool) -> Option<Scope<'_>> {
+        #[cfg(feature = "trace")]
+        return self.pen(_is_inside)?.begin(_what());
+        #[cfg(not(feature = "trace"))]
+        None
+    }
+
+    /// The pen of this worker, if there is a trace.
+    #[cfg(feature = "trace")]
+    #[inline(always)]
+    pub(super) fn pen(&self, is_inside: bool) -> Option<brigade_trace::Pen<'_>> {
+        let Work { idle, tracer, .. } = &self.core.work;
+        let pen = || tracer.pen(&self.me.track, is_inside || self.depth() > 0);
+        idle.snapshot().is_traced().then(pen)
+    }
+
+    /// Records a steal: the returned job, and the jobs queued here since there were `before`.
+    pub(super) fn tell_of_steal(&self, before: usize, from: usize) {
+        let jobs = 1 + self.local.len().saturating_sub(before);
+        self.tell(What::Stolen { from, jobs, are_forks: false });
+    }
+}
+
 impl Work {
     /// Calls `wake`, which wakes a worker, and records the wake-up.
     #[inline(always)]
@@ -36,10 +72,8 @@ impl Work {
         #[cfg(feature = "trace")]
         if self.idle.snapshot().is_traced() && self.key.is_here() {
             let track = |index| &self.queues.peers.at(index).track;
-            let begun = self.tracer.begin_wake(track(_index), _index);
-            wake();
-            self.tracer.end_wake(super::current::index_in(self.key).map(track), begun);
-            return;
+            let waker = super::current::index_in(self.key).map(track);
+            return self.tracer.record_wake(waker, track(_index), _index, wake);
         }
         wake();
     }
@@ -82,13 +116,7 @@ impl Work {
                 true if parked.contains(&index) => Now::Parked,
                 true => Now::Running,
             };
-            let outermost = peer.record.running().into_iter().next();
-            let runs = outermost.map(|stretch| {
-                let job = &stretch.job;
-                let (name, place) = (job.label.name.clone(), Some(job.label.place));
-                (Label { name, place }, stretch.since)
-            });
-            Traced { index, track: &peer.track, now, runs }
+            Traced { index, track: &peer.track, record: &peer.record, now }
         });
         let (lasted, threads) = self.tracer.take(session, until, workers);
         Trace::new(pool, lasted, threads)

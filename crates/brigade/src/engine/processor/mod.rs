@@ -1,7 +1,7 @@
 //! A processor, the lower half of a worker: the worker's own queues, and the state that its jobs use. It must not know
 //! how the thread finds the next job, sleeps or waits.
 //!
-//! This file has the counters and the probe. Further methods of [`Processor`] accept jobs (`submit`), wake peers
+//! This file has the counters. Further methods of [`Processor`] accept jobs (`submit`), wake peers
 //! (`placement`), push and steal parts (`forks`), queue futures and take mail (`tasks`), list woken futures
 //! of sets and scopes (`groups`), and take jobs from lanes (`class`). `pace` counts the turns.
 
@@ -17,7 +17,7 @@ use core::any::Any;
 use core::cell::Cell;
 use std::sync::Arc;
 
-use brigade_observe::{Record, What};
+use brigade_observe::Record;
 use brigade_queue::deque;
 use brigade_sync::Defer;
 use brigade_task::{Cause, Job, Outcome, Part};
@@ -26,11 +26,8 @@ use super::core::Core;
 use super::ends::off_pool::cancel_and_tell;
 use super::idle::{Snapshot, Watch};
 use super::key::Key;
-use super::probe::Scope;
 use super::queues::local::Local;
 use super::queues::peers::Peer;
-#[cfg(feature = "trace")]
-use super::work::Work;
 use crate::values::INJECTOR_INTERVAL;
 use class::Class;
 use groups::Groups;
@@ -86,12 +83,6 @@ impl Processor {
         }
     }
 
-    /// Records a steal: the returned job, and the jobs queued here since there were `before`.
-    pub(super) fn tell_of_steal(&self, before: usize, from: usize) {
-        let jobs = 1 + self.local.len().saturating_sub(before);
-        self.tell(What::Stolen { from, jobs, are_forks: false });
-    }
-
     /// Counts jobs as inside the current job until the returned value is dropped.
     pub(crate) fn run_inside_job(&self) -> Defer<impl FnMut()> {
         self.waits.set(self.depth() + 1);
@@ -107,34 +98,6 @@ impl Processor {
     #[inline]
     pub(crate) fn is_of(&self, key: Key) -> bool {
         self.core.work.key == key
-    }
-
-    /// Records what the worker does, if the pool is traced.
-    #[inline(always)]
-    pub(super) fn tell(&self, _what: What) {
-        #[cfg(feature = "trace")]
-        if let Some(pen) = self.pen(false) {
-            pen.tell(_what);
-        }
-    }
-
-    /// Records it until the returned value is dropped, if the pool is traced; whether it is part of the running job. Not a value:
-    /// an unused value would take room on the stack of each job that waits.
-    #[inline(always)]
-    pub(crate) fn begin(&self, _what: fn() -> What, _is_inside: bool) -> Option<Scope<'_>> {
-        #[cfg(feature = "trace")]
-        return self.pen(_is_inside)?.begin(_what());
-        #[cfg(not(feature = "trace"))]
-        None
-    }
-
-    /// The pen of this worker, if there is a trace.
-    #[cfg(feature = "trace")]
-    #[inline(always)]
-    pub(super) fn pen(&self, is_inside: bool) -> Option<brigade_trace::Pen<'_>> {
-        let Work { idle, tracer, .. } = &self.core.work;
-        let pen = || tracer.pen(&self.me.track, is_inside || self.depth() > 0);
-        idle.snapshot().is_traced().then(pen)
     }
 
     /// The record of the running job.

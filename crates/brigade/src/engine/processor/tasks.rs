@@ -5,7 +5,6 @@ use brigade_task::{Cause, Job, Outcome, Woken};
 
 use super::Processor;
 use crate::engine::core::enter::enter_pool;
-use crate::engine::probe::Scope;
 use crate::values::Priority;
 
 impl Processor {
@@ -20,7 +19,7 @@ impl Processor {
         // The job has a handle, or belongs to a scope, so nothing of the outer job belongs to it.
         let outcome = enter_pool(&self.core, || settle(stop));
         if stop.is_some() || outcome.is_none() {
-            traced.into_iter().for_each(Scope::discard);
+            traced.into_iter().for_each(|scope| scope.discard());
         }
         outcome.inspect(|&outcome| self.count_in_place(outcome)).is_some()
     }
