@@ -39,12 +39,11 @@ impl Processor {
         }
     }
 
-    /// Records it until the returned value is dropped, if the pool is traced; whether it is part of the running job. Not a value:
-    /// an unused value would take room on the stack of each job that waits.
+    /// Records it until the returned value is dropped, if the pool is traced; whether it is part of the running job.
     #[inline(always)]
-    pub(crate) fn begin(&self, _what: fn() -> What, _is_inside: bool) -> Option<Scope<'_>> {
+    pub(crate) fn begin(&self, _what: What, _is_inside: bool) -> Option<Scope<'_>> {
         #[cfg(feature = "trace")]
-        return self.pen(_is_inside)?.begin(_what());
+        return self.pen(_is_inside)?.begin(_what);
         #[cfg(not(feature = "trace"))]
         None
     }

@@ -15,7 +15,7 @@ impl Processor {
         // It may be a closure, inside the poll of a future that waits for it.
         self.note_polling(false);
         let stop = self.discards().then_some(Cause::Ended);
-        let traced = self.begin(|| What::Job(Label::default()), true);
+        let traced = self.begin(What::Job(Label::default()), true);
         // The job has a handle, or belongs to a scope, so nothing of the outer job belongs to it.
         let outcome = enter_pool(&self.core, || settle(stop));
         if stop.is_some() || outcome.is_none() {

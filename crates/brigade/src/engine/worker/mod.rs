@@ -209,7 +209,7 @@ impl Worker {
         if !core.work.idle.change(|roster| roster.block(usize::from(is_new), block)) {
             return None;
         }
-        let traced = if is_new { self.processor.begin(|| What::Blocked, false) } else { None };
+        let traced = if is_new { self.processor.begin(What::Blocked, false) } else { None };
         self.blocks.set(self.blocks.get() + 1);
         let blocked = Blocked { worker: self, block, _traced: traced };
         core.replace_blocked();
@@ -370,7 +370,7 @@ impl Worker {
         if self.processor.core.work.idle.snapshot().notes_polls() {
             self.processor.note_polling(job.is_future());
         }
-        let traced = self.processor.begin(|| What::Job(Label::default()), false);
+        let traced = self.processor.begin(What::Job(Label::default()), false);
         let outcome = job.run();
         if outcome == Outcome::Stale {
             traced.into_iter().for_each(Scope::discard);
