@@ -1,7 +1,8 @@
 //! Observes the jobs of a pool: reports outcomes and long runs to hooks, and records the running jobs of each thread.
 //!
 //! An observed pool has an [`Observer`], made by [`Settings`], and is the observer's [`Site`]. A [`Watcher`] begins a [`Watch`] for each
-//! job. The watch runs the job, and lists it in the [`Record`] of the thread. `README.md` has the design.
+//! job. The watch runs the job, and lists it in the [`Record`] of the thread. Of any pool, a trace is told [`What`] its threads do.
+//! `README.md` has the design.
 //!
 //! ```
 //! use brigade_observe::{End, Job, JobLabel, Record, Settings, Site, Watcher};
@@ -46,7 +47,7 @@
 //! stall
 //! dump
 //! record   unfinished
-//! job   outcome   times
+//! job   outcome   times   what
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -64,6 +65,7 @@ mod stall;
 mod times;
 mod unfinished;
 mod watch;
+mod what;
 
 pub use dump::{Awaits, Dump, JobDump, WaitDump, WaitingJob, WorkerDump};
 pub use job::{Job, JobLabel};
@@ -73,4 +75,5 @@ pub use record::{Record, Stretch};
 pub use stall::Stall;
 #[cfg(feature = "histograms")]
 pub use times::{Histograms, Times};
-pub use watch::{Call, ListedTimer, Watch, Watcher};
+pub use watch::{ListedTimer, Watch, Watcher};
+pub use what::{Label, Since, What};

@@ -2,12 +2,12 @@
 
 use core::any::{Any, type_name};
 use core::time::Duration;
-use std::panic::{self, AssertUnwindSafe, Location};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_sync::awaited::{Awaited, collect};
-use brigade_sync::time;
+use brigade_sync::{Defer, time};
 use brigade_task::{drop_cause, for_each_running};
 
 use crate::job::{Job, JobLabel, Span};
@@ -37,34 +37,66 @@ impl Settings {
     }
 }
 
-/// The identity of a job about to be submitted to an observed pool.
+/// The identity of a job about to be submitted; without one the pool is not observed, and nothing is told.
+#[derive(Clone, Default)]
+pub struct Watcher(Option<Watched>);
+
 #[derive(Clone)]
-pub struct Watcher {
+struct Watched {
     observer: Arc<Observer>,
     job: Arc<Job>,
 }
 
-/// The watch over a job, kept inside the job: dropped with an unrun job, it reports a cancellation.
-pub struct Watch(Box<dyn Watching>);
+/// The watch over a job of an observed pool, kept inside the job: dropped with an unrun job, it reports a cancellation.
+pub struct Watch(Option<Box<dyn Watching>>);
 
 impl Watcher {
     /// The watcher of a job submitted by the calling thread.
     pub fn new(observer: &Arc<Observer>, label: JobLabel) -> Self {
         let job = Arc::new(Job { label, span: observer.span() });
-        Self { observer: observer.clone(), job }
+        Self(Some(Watched { observer: observer.clone(), job }))
+    }
+
+    /// Whether it begins watches: the pool is observed.
+    pub fn watches(&self) -> bool {
+        self.0.is_some()
     }
 
     /// Begins the watch over a job, accepted or about to be.
     pub fn begin(self, has_handle: bool) -> Watch {
-        let Self { observer, job } = self;
-        Watch((observer.begin)(observer, job, has_handle))
+        let begin = |Watched { observer, job }| (observer.begin)(observer, job, has_handle);
+        Watch(self.0.map(begin))
     }
 
     /// Lists a timer, at which such a job is due.
-    pub fn list_timer(&self, at: Instant) -> ListedTimer {
-        let Self { observer, job } = self;
+    pub fn list_timer(&self, at: Instant) -> Option<ListedTimer> {
+        let Watched { observer, job } = self.0.as_ref()?;
         let place = observer.unfinished.add(job, time::now(), Stage::Timed(at));
-        ListedTimer { observer: observer.clone(), place }
+        Some(ListedTimer { observer: observer.clone(), place })
+    }
+
+    /// Calls a closure that makes parts: they are in the span of the calling thread, if the pool's jobs have spans.
+    pub fn lend<R>(&self, call: impl FnOnce() -> R) -> R {
+        let span = self.0.as_ref().and_then(|Watched { job, .. }| job.span.as_deref());
+        let Some(span) = span else { return call() };
+        let (mut call, mut result) = (Some(call), None);
+        span.lend(&mut || result = call.take().map(|call| call()));
+        let Some(result) = result else { unreachable!("it has been called") };
+        result
+    }
+
+    /// Runs the call of a foreign thread that lends to jobs and waits for them: listed as a job of the pool while it runs, but told to
+    /// no hook for outcomes.
+    pub fn run_call<R>(&self, call: impl FnOnce() -> R) -> R {
+        let Some(Watched { observer, job }) = &self.0 else { return call() };
+        let since = time::now();
+        observer.on_record(|_, record| record.begin(job, None, since));
+        let _end = Defer(|| {
+            if observer.site().is_here() {
+                observer.on_record(|_, record| record.end(job));
+            }
+        });
+        call()
     }
 }
 
@@ -95,8 +127,8 @@ impl Watch {
     /// If the job does.
     pub fn run<R>(mut self, call: impl FnOnce() -> R) -> R {
         let result = self.run_for_now(call, |_| true);
-        if is_future(type_name::<R>()) {
-            self.0.returned_future();
+        if let Some(watching) = self.0.filter(|_| is_future(type_name::<R>())) {
+            watching.returned_future();
         }
         result
     }
@@ -105,63 +137,17 @@ impl Watch {
     ///
     /// # Panics
     /// If the job does.
-    pub fn run_for_now<R>(
-        &mut self,
-        call: impl FnOnce() -> R,
-        is_over: impl FnOnce(&R) -> bool,
-    ) -> R {
-        let (mut call, mut result) = (Some((call, is_over)), None);
-        self.0.run(&mut || match call.take() {
-            Some((call, is_over)) => is_over(result.insert(call())),
-            None => unreachable!("it is called once"),
-        });
+    pub fn run_for_now<R>(&mut self, call: impl FnOnce() -> R, is_over: impl Fn(&R) -> bool) -> R {
+        let Some(watching) = &mut self.0 else { return call() };
+        let (mut call, mut result) = (Some(call), None);
+        watching.run(&mut || call.take().is_none_or(|call| is_over(result.insert(call()))));
         let Some(result) = result else { unreachable!("it has returned") };
         result
     }
 
     /// The job was not accepted: it has no end.
     pub fn withdraw(mut self) {
-        self.0.withdraw();
-    }
-}
-
-/// A call of a foreign thread that lends to jobs and waits for them: listed as a job of the pool while it runs, but told to no
-/// hook for outcomes.
-pub struct Call(Option<Watcher>);
-
-impl Call {
-    /// A call to a pool, observed or not, on the calling thread.
-    pub fn new(observer: Option<&Arc<Observer>>, place: &'static Location<'static>) -> Self {
-        let label = JobLabel { name: None, place, class: "normal" };
-        Self(observer.map(|observer| Watcher::new(observer, label)))
-    }
-
-    /// Calls a closure that makes parts: they are in the span of the calling thread, if the pool's jobs have spans.
-    pub fn lend<R>(&self, call: impl FnOnce() -> R) -> R {
-        let span = self.0.as_ref().and_then(|Watcher { job, .. }| job.span.as_deref());
-        let Some(span) = span else { return call() };
-        let (mut call, mut result) = (Some(call), None);
-        span.lend(&mut || result = call.take().map(|call| call()));
-        let Some(result) = result else { unreachable!("it has been called") };
-        result
-    }
-
-    /// Runs it on this thread.
-    pub fn run<R>(&self, call: impl FnOnce() -> R) -> R {
-        struct End<'a>(&'a Watcher);
-        impl Drop for End<'_> {
-            fn drop(&mut self) {
-                let Self(Watcher { observer, job }) = self;
-                if observer.site().is_here() {
-                    observer.on_record(|_, record| record.end(job));
-                }
-            }
-        }
-        let Some(watcher) = &self.0 else { return call() };
-        let since = time::now();
-        watcher.observer.on_record(|_, record| record.begin(&watcher.job, None, since));
-        let _end = End(watcher);
-        call()
+        self.0.iter_mut().for_each(|watching| watching.withdraw());
     }
 }
 

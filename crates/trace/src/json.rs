@@ -8,7 +8,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use crate::event::{Event, Label, Since, What};
+use brigade_observe::{Label, Since, What};
+
+use crate::event::Event;
 use crate::traced::{Before, Trace, Traced};
 
 /// The tracks of foreign threads are numbered from here, and so shown below the workers.
@@ -134,13 +136,16 @@ impl Shown {
             What::Search(since) => {
                 let since = match since {
                     Since::Running => "it had nothing to run",
-                    Since::Parked(0) => "it saw something to do while it was parked",
-                    Since::Parked(_) => "it was woken",
+                    Since::Parked => "it saw something to do while it was parked",
+                    Since::Woken(_) => "it was woken",
                 };
                 Self::new("search", "search", format!("\"reason\":\"{since}\""))
             }
-            What::Parked("", _) => Self::new("parked", "parked", String::new()),
-            What::Parked(duty, _) => {
+            What::Parked { holds_driver: false, .. } => {
+                Self::new("parked", "parked", String::new())
+            }
+            What::Parked { .. } => {
+                let duty = "waits for timers and I/O";
                 Self::new(format!("parked: {duty}"), "parked", format!("\"duty\":\"{duty}\""))
             }
             What::Wake { worker, .. } => {
@@ -160,6 +165,7 @@ impl Shown {
                 Self::new("thread starts", "thread", format!("\"role\":\"{role}\""))
             }
             What::Ends => Self::new("thread ends", "thread", String::new()),
+            What::Resumes => unreachable!("it ends a search, and is not recorded"),
         }
     }
 }
@@ -175,7 +181,7 @@ fn arrows(threads: &[Traced]) -> HashSet<u64> {
         _ => None,
     });
     let seen = numbers(|what| match what {
-        What::Search(Since::Parked(number)) => Some(*number),
+        What::Search(Since::Woken(number)) => Some(*number),
         _ => None,
     });
     sent.intersection(&seen).copied().collect()
@@ -220,7 +226,7 @@ fn write_thread(
             What::Wake { number, .. } if arrows.contains(number) => {
                 list.arrow("s", track, *from, *number)?;
             }
-            What::Search(Since::Parked(number)) if arrows.contains(number) => {
+            What::Search(Since::Woken(number)) if arrows.contains(number) => {
                 list.arrow("f", track, *from, *number)?;
             }
             _ => {}

@@ -1,6 +1,6 @@
 //! Records the activities of the threads of a pool, and writes them for a viewer.
 //!
-//! A pool has a [`Tracer`], and a [`Track`] for each worker, which writes on it with a [`Pen`]. The record from
+//! A pool has a [`Tracer`], and a [`Track`] for each worker, which writes on it with a [`Pen`] [what](brigade_observe::What) it does. The record from
 //! [`Tracer::begin`] to [`Tracer::take`] is a [`Trace`], which writes itself as JSON. `README.md` has the design.
 //!
 //! Each module imports only from those below it:
@@ -17,6 +17,5 @@ mod json;
 mod traced;
 mod track;
 
-pub use event::{Label, Since, What};
 pub use traced::{Now, Trace, TraceError, Traced};
-pub use track::{Pen, Scope, Session, Tracer, Track, Wake, Worker};
+pub use track::{Pen, Scope, Session, Tracer, Track, Worker};

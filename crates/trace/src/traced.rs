@@ -6,8 +6,9 @@ use std::io;
 use std::sync::Arc;
 
 use brigade_machine::ThreadInfo;
+use brigade_observe::{Label, Since, What};
 
-use crate::event::{Event, Events, Label, Since, What};
+use crate::event::{Event, Events};
 
 /// The record of the actions of a pool's threads over some time; returned by `Tracing::finish` of brigade.
 ///
@@ -125,13 +126,15 @@ impl Traced {
         });
         let known_from = first.map_or(until, |event| event.from);
         let running = || What::Job(runs.filter(|&(_, since)| since <= from).unwrap_or_default().0);
+        let parked = What::Parked { holds_driver: false, since: Since::Parked };
         let before = match first.map(|event| &event.what) {
             _ if lost > 0 => Some((What::Job(Label::default()), "lost")),
             Some(What::Starts(_)) => None,
-            Some(What::Search(Since::Parked(_)) | What::Parked(_, Since::Parked(_))) => {
-                Some((What::Parked("", Since::Parked(0)), ""))
-            }
-            None if now == Now::Parked => Some((What::Parked("", Since::Parked(0)), "")),
+            Some(
+                What::Search(Since::Parked | Since::Woken(_))
+                | What::Parked { since: Since::Parked, .. },
+            ) => Some((parked, "")),
+            None if now == Now::Parked => Some((parked, "")),
             // A retired worker.
             None if now == Now::Absent => None,
             Some(_) => Some((What::Job(Label::default()), "began before the trace")),

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_machine::ThreadInfo;
+use brigade_observe::{Label, Record, Since, Stretch, What};
 use brigade_sync::atomic::Ordering;
 use brigade_sync::fork;
 use brigade_sync::time;
 use brigade_sync::unmodelled::{AtomicU64, Mutex};
 
-use crate::event::{Event, Events, Label, Since, What};
+use crate::event::{Event, Events};
 use crate::traced::{Now, TraceError, Traced};
 
 /// The actions of a worker, or of all foreign threads. Only they write, until a trace ends.
@@ -46,7 +47,7 @@ impl State {
     /// Ends the present state of the thread.
     fn close_state(&mut self, until: u64) {
         let depth = self.open.len();
-        if self.open.last().is_some_and(|open| open.what.is_state()) {
+        if self.open.last().is_some_and(Event::is_state) {
             self.close(depth - 1, until);
         }
     }
@@ -82,10 +83,10 @@ pub struct Worker<'a> {
     pub index: usize,
     /// The events it has recorded.
     pub track: &'a Track,
+    /// The running jobs, if the pool is observed.
+    pub record: &'a Record,
     /// Its action when the trace ended.
     pub now: Now,
-    /// The running job, if known, and since when.
-    pub runs: Option<(Label, Instant)>,
 }
 
 /// The traces of a pool of this process.
@@ -156,9 +157,12 @@ impl Tracer {
             taken
         };
         let mut all = Vec::new();
-        for Worker { index, track, now, runs } in workers {
+        for Worker { index, track, record, now } in workers {
             let State { thread, events, .. } = take(track);
-            let runs = runs.map(|(label, since)| (label, self.since_origin(since)));
+            let runs = record.running().into_iter().next().map(|Stretch { job, since, .. }| {
+                let (name, place) = (job.label.name.clone(), Some(job.label.place));
+                (Label { name, place }, self.since_origin(since))
+            });
             all.extend(Traced::of_worker(index, thread, events, (session.from, until), now, runs));
         }
         let Events { kept, lost } = take(&self.outside).events;
@@ -188,30 +192,25 @@ impl Tracer {
         Pen { tracer: self, track, is_inside }
     }
 
-    /// Records that a thread is about to wake a worker.
-    pub fn begin_wake(&self, woken: &Track, worker: usize) -> Wake {
+    /// Wakes a worker, and records it; a waker without a track is a foreign thread.
+    pub fn record_wake(
+        &self,
+        waker: Option<&Track>,
+        woken: &Track,
+        worker: usize,
+        wake: impl FnOnce(),
+    ) {
         let number = self.wakes.fetch_add(1, Ordering::Relaxed) + 1;
-        // Ordering: Relaxed: the token set next publishes it.
+        // Ordering: Relaxed: the token that `wake` sets publishes it.
         woken.woken_by.store(number, Ordering::Relaxed);
-        Wake { from: self.now(), worker, number }
-    }
-
-    /// Records the wake-up, after the token has been set; a waker without a track is a foreign thread.
-    pub fn end_wake(&self, waker: Option<&Track>, wake: Wake) {
-        let Wake { from, worker, number } = wake;
+        let from = self.now();
+        wake();
         // Before the lock: it may read files.
         let by = waker.is_none().then(ThreadInfo::current);
         let what = What::Wake { worker, number, by };
         let pen = self.pen(waker.unwrap_or(&self.outside), false);
         pen.record(|state, until| state.events.push(Event { until, ..pen.event(from, what) }));
     }
-}
-
-/// A wake-up being sent.
-pub struct Wake {
-    from: u64,
-    worker: usize,
-    number: u64,
 }
 
 /// Records the actions of a thread.
@@ -280,8 +279,8 @@ impl<'a> Pen<'a> {
         Some(record(&mut state, tracer.now()))
     }
 
-    /// The thread does something until the returned value is dropped.
-    fn begin(self, what: What) -> Option<Scope<'a>> {
+    /// The thread does this until the returned value is dropped.
+    pub fn begin(self, what: What) -> Option<Scope<'a>> {
         self.record(|state, from| {
             if matches!(what, What::Job(_)) {
                 state.close_state(from);
@@ -294,21 +293,6 @@ impl<'a> Pen<'a> {
 
     fn event(self, from: u64, what: What) -> Event {
         Event { from, until: from, what, is_inside: self.is_inside }
-    }
-
-    /// The same inside the thread's running job.
-    pub fn inside(self) -> Self {
-        Self { is_inside: true, ..self }
-    }
-
-    /// It runs a job.
-    pub fn job(self) -> Option<Scope<'a>> {
-        self.begin(What::Job(Label::default()))
-    }
-
-    /// It is blocked.
-    pub fn blocked(self) -> Option<Scope<'a>> {
-        self.begin(What::Blocked)
     }
 
     /// The innermost job is known by this.
@@ -329,47 +313,67 @@ impl<'a> Pen<'a> {
         });
     }
 
-    fn enter_state(self, what: What) {
-        self.record(|state, from| {
-            state.close_state(from);
-            state.open.push(self.event(from, what));
-        });
-    }
-
-    /// Records the search for a job, unless it goes on already: a worker that was only about to sleep is still searching.
-    pub fn search(self, since: Since) {
-        self.record(|state, from| {
-            if !matches!(state.open.last(), Some(Event { what: What::Search(_), .. })) {
-                state.close_state(from);
-                state.open.push(self.event(from, What::Search(since)));
+    /// The thread does this: from now on if it searches or sleeps, and else at this moment.
+    #[cold]
+    pub fn tell(self, mut what: What) {
+        if let What::Search(Since::Woken(number)) = &mut what {
+            // Ordering: Relaxed: the token, which was taken before, has published it.
+            *number = self.track.woken_by.swap(0, Ordering::Relaxed);
+        }
+        let searches = |open: &Event| matches!(open.what, What::Search(_));
+        self.record(|state, at| match what {
+            What::Timers(0) | What::Events(0) => {}
+            // A worker that was only about to sleep is still searching.
+            What::Search(Since::Running | Since::Parked)
+                if state.open.last().is_some_and(searches) => {}
+            What::Search(_) | What::Parked { .. } => {
+                state.close_state(at);
+                state.open.push(self.event(at, what));
+            }
+            What::Resumes => state.close_state(at),
+            _ => {
+                if matches!(what, What::Ends) {
+                    state.close(0, at);
+                }
+                state.events.push(self.event(at, what));
             }
         });
     }
+}
 
-    /// It has been woken.
-    pub fn woken(self) {
-        // Ordering: Relaxed: the token, which was taken before, has published it.
-        let number = self.track.woken_by.swap(0, Ordering::Relaxed);
-        self.enter_state(What::Search(Since::Parked(number)));
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+    use crate::traced::Trace;
+
+    /// What a trace keeps of a worker that tells this, and its text.
+    fn kept(told: Vec<What>) -> (Vec<String>, String) {
+        let (tracer, track, record) = (Tracer::default(), Track::default(), Record::default());
+        let session = tracer.begin().unwrap();
+        told.into_iter().for_each(|what| tracer.pen(&track, false).tell(what));
+        let worker = Worker { index: 0, track: &track, record: &record, now: Now::Running };
+        let (lasted, threads) = tracer.take(session, tracer.stop(), [worker].into_iter());
+        let kept = threads[0].events.iter().map(|event| format!("{:?}", event.what)).collect();
+        let mut text = Vec::new();
+        Trace::new("".into(), lasted, threads).write_to(&mut text).unwrap();
+        (kept, String::from_utf8(text).unwrap())
     }
 
-    /// It sleeps.
-    pub fn park(self, duty: &'static str, since: Since) {
-        self.enter_state(What::Parked(duty, since));
+    #[test]
+    fn a_search_goes_on_unless_the_worker_was_woken() {
+        let search = What::Search;
+        let (events, _) = kept(vec![search(Since::Running), search(Since::Parked)]);
+        assert_eq!(events, ["Search(Running)"]);
+        let (events, text) = kept(vec![search(Since::Running), search(Since::Woken(0))]);
+        assert_eq!(events, ["Search(Running)", "Search(Woken(0))"]);
+        assert!(text.contains("it was woken"), "though the trace has no wake-up: {text}");
     }
 
-    /// It no longer searches.
-    pub fn end_state(self) {
-        self.record(|state, until| state.close_state(until));
-    }
-
-    /// It has done something at once.
-    pub fn note(self, what: What) {
-        self.record(|state, at| {
-            if matches!(what, What::Ends) {
-                state.close(0, at);
-            }
-            state.events.push(self.event(at, what));
-        });
+    #[test]
+    fn the_end_of_a_search_is_no_event() {
+        let (events, _) =
+            kept(vec![What::Search(Since::Running), What::Resumes, What::Search(Since::Parked)]);
+        assert_eq!(events, ["Search(Running)", "Search(Parked)"], "the first has ended");
+        assert!(kept(vec![What::Timers(0), What::Events(0)]).0.is_empty());
     }
 }

@@ -2,23 +2,17 @@
 
 use core::cell::{Cell, RefCell};
 
+use brigade_observe::{Since, What};
 use brigade_queue::{Cursor, StealError};
 use brigade_sync::hint;
 use brigade_task::Job;
 
 use super::idle::Parked;
-use super::probe::Event;
 use super::queues::injectors::{BATCH, Share};
 use super::sleep::backoff::Backoff;
 use super::worker::Worker;
 
 impl Worker {
-    /// Records a steal: the returned job, and the jobs queued here since there were `before`.
-    pub(super) fn tell_of_steal(&self, before: usize, from: usize) {
-        let jobs = 1 + self.local.len().saturating_sub(before);
-        self.tell(Event::Steals { from, jobs, are_forks: false });
-    }
-
     /// Takes the pool's oldest job, if the workers have no queues of their own, and no fork or mail here comes first.
     #[inline(always)]
     pub(super) fn pop_shared(&self) -> Option<Job> {
@@ -30,7 +24,7 @@ impl Worker {
     /// Stops searching without a job. The last searcher wakes or starts a worker for the work it leaves behind.
     pub(super) fn end_search(&self) {
         let shared = &*self.shared;
-        self.tell(Event::HasSearched);
+        self.tell(What::Resumes);
         // As in `found`: work submitted or forked meanwhile may have woken no worker.
         if shared.idle.stop_search() && (shared.queues.has_work() || shared.has_forks_unseen()) {
             shared.wake_one();
@@ -156,7 +150,7 @@ impl Worker {
         let (shared, local) = (&self.shared, &self.local);
         let before = local.len();
         let job = shared.queues.injectors.refill(local, &self.route.cursor, share)?;
-        self.tell(Event::Takes(1 + local.len().saturating_sub(before)));
+        self.tell(What::Taken(1 + local.len().saturating_sub(before)));
         Some(job)
     }
 
@@ -166,7 +160,7 @@ impl Worker {
 
     /// Looks at the injectors and at every peer, and again while a queue is busy. The caller must be a searcher.
     pub(super) fn search(&self) -> Option<Job> {
-        self.tell(Event::Searches);
+        self.tell(What::Search(Since::Running));
         let mut round = 0;
         if let Some(job) = self.take_high_first() {
             return Some(job);

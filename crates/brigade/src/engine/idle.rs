@@ -10,10 +10,11 @@ use brigade_sync::{CachePadded, Condvar, Mutex, MutexGuard};
 
 use super::roster::staff::{NoThread, Picked};
 use super::roster::{Parking, Roster};
-use super::state::Snapshot;
 #[cfg(feature = "trace")]
 use super::state::TRACED;
-use super::state::{ATTENDED, CLOSED, DISCARD, DRAINS, POLLS, PRIORITIZED, SEARCHING, WATCHED};
+use super::state::{
+    ATTENDED, CLOSED, DISCARD, DRAINS, POLLS, PRIORITIZED, SEARCHING, Snapshot, WATCHED,
+};
 use crate::values::{Config, Growth, Role, Shutdown, Size};
 
 /// The state of the workers of a pool.

@@ -1,60 +1,23 @@
-//! The events of the workers, for a trace: the only place at which the engine is observed from outside.
+//! The workers tell here what they do, for a trace: the only place at which the engine is observed from outside. The watches of
+//! jobs tell the rest: [`brigade_observe`].
 //!
 //! Without the feature `trace` the functions that record are empty. With it, an untraced pool pays a test of its state where a
 //! worker has no job to run; the test before a job is made anyway. [`brigade_trace`] has the design.
-
-#![cfg_attr(not(feature = "trace"), expect(dead_code, reason = "a trace reads all that is told"))]
 
 #[cfg(not(feature = "trace"))]
 use core::marker::PhantomData;
 #[cfg(feature = "trace")]
 use std::sync::Arc;
 
+use brigade_observe::What;
 #[cfg(feature = "trace")]
 pub(crate) use brigade_trace::Scope;
 #[cfg(feature = "trace")]
-use brigade_trace::{Label, Now, Pen, Session, Since, Trace, TraceError, What, Worker as Traced};
+use brigade_trace::{Now, Session, Trace, TraceError, Worker as Traced};
 
 use super::shared::Shared;
+use super::worker::Worker;
 use crate::values::Role;
-
-/// An event of a worker.
-pub(super) enum Event {
-    /// The thread has started, in this role.
-    Starts(Role),
-    /// The thread is about to end.
-    Ends,
-    /// The worker looks for a job.
-    Searches,
-    /// The worker has stopped searching.
-    HasSearched,
-    /// The worker begins to sleep; `true` if it holds the driver.
-    Sleeps(bool),
-    /// The sleeping worker holds the driver from now on.
-    HoldsDriver,
-    /// The worker has seen something to do before or during a sleep.
-    Withdraws,
-    /// The worker has been woken.
-    IsWoken,
-    /// The worker has taken jobs, or forks, from a peer.
-    Steals { from: usize, jobs: usize, are_forks: bool },
-    /// The worker has taken this many jobs from the shared queue.
-    Takes(usize),
-    /// The worker has fired this many timers.
-    Fires(usize),
-    /// The worker has polled I/O, and found this many events.
-    Polls(usize),
-}
-
-/// An activity of a worker, until the returned [`Scope`] is dropped.
-pub(crate) enum Span {
-    /// A job runs.
-    Job,
-    /// A job runs inside the job that waits for it.
-    JobInside,
-    /// The worker is blocked.
-    Blocked,
-}
 
 /// A recorded activity of a worker, until this is dropped.
 #[cfg(not(feature = "trace"))]
@@ -66,6 +29,41 @@ impl Scope<'_> {
     pub(crate) fn discard(self) {}
 }
 
+impl Worker {
+    /// Records what the worker does, if the pool is traced.
+    #[inline(always)]
+    pub(super) fn tell(&self, _what: What) {
+        #[cfg(feature = "trace")]
+        if let Some(pen) = self.pen(false) {
+            pen.tell(_what);
+        }
+    }
+
+    /// Records it until the returned value is dropped, if the pool is traced; whether it is part of the running job.
+    #[inline(always)]
+    pub(crate) fn begin(&self, _what: What, _is_inside: bool) -> Option<Scope<'_>> {
+        #[cfg(feature = "trace")]
+        return self.pen(_is_inside)?.begin(_what);
+        #[cfg(not(feature = "trace"))]
+        None
+    }
+
+    /// The pen of this worker, if there is a trace.
+    #[cfg(feature = "trace")]
+    #[inline(always)]
+    pub(super) fn pen(&self, is_inside: bool) -> Option<brigade_trace::Pen<'_>> {
+        let Shared { idle, tracer, .. } = &*self.shared;
+        let pen = || tracer.pen(&self.me.track, is_inside || self.depth() > 0);
+        idle.snapshot().is_traced().then(pen)
+    }
+
+    /// Records a steal: the returned job, and the jobs queued here since there were `before`.
+    pub(super) fn tell_of_steal(&self, before: usize, from: usize) {
+        let jobs = 1 + self.local.len().saturating_sub(before);
+        self.tell(What::Stolen { from, jobs, are_forks: false });
+    }
+}
+
 impl Shared {
     /// Calls `wake`, which wakes a worker, and records the wake-up.
     #[inline(always)]
@@ -73,41 +71,20 @@ impl Shared {
         #[cfg(feature = "trace")]
         if self.idle.snapshot().is_traced() && self.key.is_here() {
             let track = |index| &self.queues.peers.at(index).track;
-            let begun = self.tracer.begin_wake(track(_index), _index);
-            wake();
-            self.tracer.end_wake(super::current::index_in(self.key).map(track), begun);
-            return;
+            let waker = super::current::index_in(self.key).map(track);
+            return self.tracer.record_wake(waker, track(_index), _index, wake);
         }
         wake();
     }
 }
 
-/// Records an event.
-#[cfg(feature = "trace")]
-#[cold]
-pub(super) fn write(pen: Pen<'_>, event: Event) {
-    let shown = |holds_driver| if holds_driver { "waits for timers and I/O" } else { "" };
-    match event {
-        Event::Starts(role) => pen.note(What::Starts(match role {
-            Role::Core => "core",
-            Role::BeyondCore => "beyond the shared size",
-            Role::Spare => "in place of a blocked one",
-        })),
-        Event::Ends => pen.note(What::Ends),
-        Event::Searches => pen.search(Since::Running),
-        Event::HasSearched => pen.end_state(),
-        Event::Sleeps(holds_driver) => pen.park(shown(holds_driver), Since::Running),
-        Event::HoldsDriver => pen.park(shown(true), Since::Parked(0)),
-        Event::Withdraws => pen.search(Since::Parked(0)),
-        Event::IsWoken => pen.woken(),
-        Event::Steals { from, jobs, are_forks } => {
-            pen.note(What::Stolen { from, jobs, are_forks });
-        }
-        Event::Fires(0) | Event::Polls(0) => {}
-        Event::Takes(jobs) => pen.note(What::Taken(jobs)),
-        Event::Fires(timers) => pen.note(What::Timers(timers)),
-        Event::Polls(events) => pen.note(What::Events(events)),
-    }
+/// The start of a worker in this role.
+pub(super) fn starts(role: Role) -> What {
+    What::Starts(match role {
+        Role::Core => "core",
+        Role::BeyondCore => "beyond the core size",
+        Role::Spare => "in place of a blocked one",
+    })
 }
 
 #[cfg(feature = "trace")]
@@ -138,12 +115,7 @@ impl Shared {
                 true if parked.contains(&index) => Now::Parked,
                 true => Now::Running,
             };
-            let outermost = peer.record.running().into_iter().next();
-            let runs = outermost.map(|stretch| {
-                let job = &stretch.job;
-                (Label::new(job.label.name.as_ref(), Some(job.label.place)), stretch.since)
-            });
-            Traced { index, track: &peer.track, now, runs }
+            Traced { index, track: &peer.track, record: &peer.record, now }
         });
         let (lasted, threads) = self.tracer.take(session, until, workers);
         Trace::new(pool, lasted, threads)

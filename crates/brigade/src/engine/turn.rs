@@ -3,14 +3,15 @@
 use core::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 
+use brigade_observe::{Label, What};
 use brigade_task::{Job, Outcome, return_tickets};
 
 use super::class::Row;
 use super::enter::enter_job;
 use super::pace::Look;
-use super::probe::{Scope, Span};
 use super::queues::injectors::Share;
 use super::worker::Worker;
+use crate::engine::probe::Scope;
 use crate::values::Priority;
 
 impl Worker {
@@ -147,7 +148,7 @@ impl Worker {
         if self.shared.idle.snapshot().notes_polls() {
             self.note_polling(job.is_future());
         }
-        let traced = self.begin(Span::Job);
+        let traced = self.begin(What::Job(Label::default()), false);
         let outcome = job.run();
         if outcome == Outcome::Stale {
             traced.into_iter().for_each(Scope::discard);

@@ -7,32 +7,29 @@ use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 
-use brigade_observe::Record;
+use brigade_observe::{Record, What};
+use brigade_queue::deque;
 use brigade_sync::fork::OnChild;
 use brigade_sync::{Stack, call_user};
-use brigade_task::{Cause, Job, Outcome, drop_contained};
+use brigade_task::{Cause, Job, Outcome, Part, drop_contained};
 
 use super::class::Class;
 use super::current;
 use super::end::off_pool::cancel_and_tell;
+#[cfg(feature = "trace")]
 use super::enter::entered;
 use super::find::Route;
 use super::futures::groups::Groups;
 use super::key::Key;
 use super::pace::Pace;
-#[cfg(feature = "trace")]
-use super::probe::write;
-use super::probe::{Event, Scope, Span};
+use super::probe::starts;
 use super::queues::local::Local;
 use super::queues::peers::Peer;
 use super::shared::Shared;
 use super::sweep::Leftovers;
 use super::wait::Nesting;
 use super::wake::placement::Activity;
-use crate::values::{Hook, WorkerInfo};
-use crate::values::{INJECTOR_INTERVAL, Role};
-use brigade_queue::deque;
-use brigade_task::Part;
+use crate::values::{Hook, INJECTOR_INTERVAL, Role, WorkerInfo};
 
 brigade_sync::scoped_thread_local! {
     /// The current thread's worker.
@@ -114,50 +111,6 @@ impl Worker {
         self.shared.key == key
     }
 
-    /// Records an event, if the pool is traced.
-    #[inline(always)]
-    pub(super) fn tell(&self, _event: Event) {
-        #[cfg(feature = "trace")]
-        if let Some(pen) = self.pen() {
-            write(pen, _event);
-        }
-    }
-
-    /// Records an activity until the returned value is dropped, if the pool is traced.
-    #[inline(always)]
-    pub(crate) fn begin(&self, _span: Span) -> Option<Scope<'_>> {
-        #[cfg(feature = "trace")]
-        if let Some(pen) = self.pen() {
-            return match _span {
-                Span::Job => pen.job(),
-                Span::JobInside => pen.inside().job(),
-                Span::Blocked => pen.blocked(),
-            };
-        }
-        None
-    }
-
-    /// Labels the running job with a name, and with the place of its submission.
-    #[inline(always)]
-    pub(super) fn label(
-        &self,
-        _name: Option<&Cow<'static, str>>,
-        _place: Option<&'static Location<'static>>,
-    ) {
-        #[cfg(feature = "trace")]
-        if let Some(pen) = self.pen() {
-            pen.label(_name, _place);
-        }
-    }
-
-    /// The pen of this worker, if there is a trace.
-    #[cfg(feature = "trace")]
-    #[inline(always)]
-    fn pen(&self) -> Option<brigade_trace::Pen<'_>> {
-        let Shared { idle, tracer, .. } = &*self.shared;
-        idle.snapshot().is_traced().then(|| tracer.pen(&self.me.track, self.depth() > 0))
-    }
-
     /// The record of the running job.
     pub(crate) fn record(&self) -> &Record {
         &self.me.record
@@ -230,7 +183,7 @@ impl Worker {
         let Self { shared, me, .. } = &worker;
         me.sleeper.set_thread(true);
         me.counters.wakes_up();
-        worker.tell(Event::Starts(role));
+        worker.tell(starts(role));
         let life = || {
             shared.config.apply_to_thread(index);
             worker.call_hook(hooks.on_start.as_ref());
@@ -249,7 +202,7 @@ impl Worker {
             current::stop_as(&worker.info(), || worker.call_hook(hooks.on_stop.as_ref()));
         }
         drop(hooks);
-        worker.tell(Event::Ends);
+        worker.tell(What::Ends);
         me.counters.falls_asleep();
         let shared = worker.give_back();
         shared.threads.join_finished();
@@ -279,13 +232,12 @@ impl Worker {
 /// thread has entered another pool: the job then belongs to that pool.
 #[inline(always)]
 pub(crate) fn label_job(
-    name: Option<&Cow<'static, str>>,
-    place: Option<&'static Location<'static>>,
+    _name: Option<&Cow<'static, str>>,
+    _place: Option<&'static Location<'static>>,
 ) {
-    if cfg!(feature = "trace") {
-        with_worker(|own| {
-            let own = own.filter(|own| entered().is_none_or(|key| own.is_of(key)));
-            _ = own.map(|own| own.label(name, place));
-        });
-    }
+    #[cfg(feature = "trace")]
+    with_worker(|own| {
+        let own = own.filter(|own| entered().is_none_or(|key| own.is_of(key)));
+        _ = own.and_then(|own| own.pen(false)).map(|pen| pen.label(_name, _place));
+    });
 }

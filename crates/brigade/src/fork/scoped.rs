@@ -5,18 +5,19 @@ use core::pin::Pin;
 use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_observe::Call;
+use brigade_observe::Watcher;
 use brigade_sync::Visit;
 use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, drop_contained, keep_tickets};
 
 use crate::engine::{
     CURRENT, Key, LateGroup, Shared, Worker, enter_outside, enter_pool, owned, reach,
-    runs_in_place, wait_outside, with_worker,
+    runs_in_place, wait_outside,
 };
 use crate::handle::Handle;
 use crate::handle::join::Ended;
 use crate::pool::here;
 use crate::spawn::make_scopes;
+use crate::submission::watcher_of;
 use crate::values::{Priority, Reason};
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
@@ -66,7 +67,7 @@ impl Handle {
                 None => call(),
             })),
             Some((shared, outside)) => {
-                let call = || outside.run(call);
+                let call = || outside.run_call(call);
                 let installed = brigade_task::install(
                     call,
                     |job| shared.inject(Priority::Normal, job),
@@ -159,7 +160,7 @@ impl Handle {
 
 /// Calls a closure with the worker of this pool as which the thread forks, if there is such a worker.
 fn with_worker_of<R>(pool: Key, call: impl FnOnce(Option<&Worker>) -> R) -> R {
-    with_worker(|worker| call(worker.filter(|worker| worker.is_of(pool))))
+    CURRENT.with(|worker| call(worker.filter(|worker| worker.is_of(pool))))
 }
 
 /// Whether this thread forks as a worker of the pool.
@@ -172,24 +173,24 @@ fn forks_for(pool: Key) -> bool {
 fn borrow<R>(
     pool: Key,
     place: &'static Location<'static>,
-    call: impl FnOnce(Option<(&Arc<Shared>, &Call)>) -> Result<R, Reason>,
+    call: impl FnOnce(Option<(&Arc<Shared>, &Watcher)>) -> Result<R, Reason>,
 ) -> Result<R, Reason> {
     if forks_for(pool) {
         return call(None);
     }
-    let call_at = |shared: &Shared| Call::new(shared.config.observer.as_ref(), place);
+    let watcher = || watcher_of(pool, place, None, Some(Priority::Normal));
     if let Some(driven) = owned(pool) {
         let shared = driven.shared();
-        let outside = call_at(shared);
+        let outside = watcher();
         let refuse = || Err(shared.refusal());
         let call = |_: &Worker| {
-            if shared.is_closed() { refuse() } else { outside.run(|| call(None)) }
+            if shared.is_closed() { refuse() } else { outside.run_call(|| call(None)) }
         };
         return outside.lend(|| driven.run(call).unwrap_or_else(refuse));
     }
     reach(pool, |at| match at.shared() {
         Some(shared) => {
-            let outside = call_at(shared);
+            let outside = watcher();
             outside.lend(|| call(Some((shared, &outside))))
         }
         None => Err(at.refusal()),
@@ -291,7 +292,7 @@ where
 /// Calls a closure on a worker: on this thread if it is a worker, else on a worker of the current pool.
 #[track_caller]
 pub(crate) fn install_here<R: Send>(call: impl FnOnce() -> R + Send) -> R {
-    if with_worker(|worker| worker.is_some()) {
+    if CURRENT.with(|worker| worker.is_some()) {
         return call();
     }
     accepted(here().install(call))
@@ -361,7 +362,7 @@ where
 /// The pool whose worker this thread is.
 #[inline]
 fn own_pool() -> Option<Handle> {
-    with_worker(|worker| worker.map(|worker| Handle { key: worker.shared.key }))
+    CURRENT.with(|worker| worker.map(|worker| Handle { key: worker.shared.key }))
 }
 
 /// A closure whose drop is contained if it is not called.
@@ -433,7 +434,7 @@ fn in_place_outside<R>(
     };
     borrow(pool, place, |outside| match outside {
         None => open(),
-        Some((_, outside)) => outside.run(open),
+        Some((_, outside)) => outside.run_call(open),
     })
 }
 
@@ -456,7 +457,7 @@ impl ScopePool {
             futures: LateGroup::default(),
         };
         let is_own = |worker: &&Worker| pool.is_none_or(|pool| worker.is_of(pool));
-        with_worker(|worker| worker.filter(is_own).map(of))
+        CURRENT.with(|worker| worker.filter(is_own).map(of))
     }
 
     fn of_outside(pool: Key) -> Result<Self, Reason> {
@@ -564,7 +565,7 @@ impl Scopes for ScopePool {
     }
 
     fn wait(&self, wait: Wait<'_>) {
-        with_worker(|worker| self.wait_as(worker, &wait));
+        CURRENT.with(|worker| self.wait_as(worker, &wait));
     }
 
     fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {

@@ -149,12 +149,11 @@ where
     let (key, index) = (worker.shared.key, worker.index);
     let scheduler = OnWorker { key, index, thread: current_id() };
     let watcher = watcher_of(key, place, None, Some(Priority::Normal));
-    let Spawned { job, handle } = match watcher {
-        None => Spawned::local(future, scheduler),
-        Some(watcher) => {
-            let future: Boxed<F::Output> = Box::pin(future);
-            Spawned::local(Watched::new(Some(watcher.begin(true)), future), scheduler)
-        }
+    let Spawned { job, handle } = if watcher.watches() {
+        let future: Boxed<F::Output> = Box::pin(future);
+        Spawned::local(Watched::new(watcher, None, future), scheduler)
+    } else {
+        Spawned::local(future, scheduler)
     };
     worker.accept_local();
     worker.shared.send_local(index, job);

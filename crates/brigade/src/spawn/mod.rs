@@ -18,7 +18,6 @@ use core::future::Future;
 use core::pin::Pin;
 use std::time::Instant;
 
-use brigade_observe::Watcher;
 use brigade_sync::time;
 use brigade_task::{Guard, Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken};
 
@@ -26,17 +25,15 @@ use crate::engine::{
     At, ClassKey, Group, Key, Permit, Worker, class_here, drop_off_pool, reach_inline, with_worker,
 };
 use crate::handle::deadlock::is_awaited;
-use crate::handle::{JoinHandle, discards};
-use crate::submission::{Admitted, accept, submit_admitted, submit_job};
-use crate::values::{Priority, Rejected};
+use crate::handle::discards;
+use crate::values::Priority;
 pub use block_on::block_on;
 pub(crate) use block_on::wait_for;
 pub use local::spawn_local;
 pub(crate) use local::spawn_local_as;
 pub use local_pool::LocalPool;
 pub(crate) use named::AsFuture;
-pub(crate) use watched::Boxed;
-use watched::Watched;
+pub(crate) use watched::{Boxed, Watched};
 pub use yield_now::{YieldNow, yield_now};
 
 /// The number of a future whose pool no longer exists, or belongs to another process.
@@ -199,28 +196,6 @@ impl Guard for FirstPoll {
     }
 }
 
-/// Submits a boxed future, to reserved `room` if there is any. The future is watched if there is a watcher.
-fn submit_boxed<B>(
-    key: Key,
-    admitted: Admitted,
-    room: Option<Option<Permit>>,
-    watcher: Option<Watcher>,
-    future: B,
-) -> Result<JoinHandle<B::Output>, Rejected<B>>
-where
-    B: Future + Send + Unpin + 'static,
-    B::Output: Send + 'static,
-{
-    let Admitted { deadline, class, .. } = admitted;
-    let of_class = class_key(key, class);
-    let make = |permit, future| make_boxed(of_class, (), future, permit, deadline, watcher);
-    let spawned = match room {
-        Some(permit) => submit_job(make(permit, future), |job| accept(key, class, job), boxed_of),
-        None => submit_admitted(key, admitted, future, make, boxed_of),
-    };
-    spawned.map(|handle| JoinHandle::new(handle, key))
-}
-
 /// The key of a pool, with the class of a future spawned there; `None` stands for the spawning job's class.
 pub(crate) fn class_key(key: Key, class: Option<Priority>) -> ClassKey {
     ClassKey::new(key, class.unwrap_or_else(|| class_here(key)))
@@ -252,32 +227,10 @@ pub(crate) fn make_scopes(
     make_future(class_key(key, Some(Priority::Normal)), OfScope(group), future, None, None)
 }
 
-/// Like [`make_future`], for a boxed future. The future is watched if there is a watcher.
-pub(crate) fn make_boxed<B>(
-    key: ClassKey,
-    group: impl Belongs,
-    future: B,
-    permit: Option<Permit>,
-    deadline: Option<Instant>,
-    watcher: Option<Watcher>,
-) -> (Job, brigade_task::JoinHandle<B::Output>)
-where
-    B: Future + Send + Unpin + 'static,
-    B::Output: Send + 'static,
-{
-    let watch = watcher.map(|watcher| watcher.begin(true));
-    make_future(key, group, Watched::new(watch, future), permit, deadline)
-}
-
 /// Returns the future of a rejected job.
 pub(crate) fn future_of<F: Future + 'static>(job: Job) -> F {
     let Ok(future) = job.into_future() else {
         unreachable!("a rejected job is what it was made of")
     };
     future
-}
-
-/// Returns the future of a rejected job made by [`make_boxed`].
-pub(crate) fn boxed_of<B: Future + Unpin + 'static>(job: Job) -> B {
-    future_of::<Watched<_>>(job).withdraw()
 }

@@ -1,32 +1,13 @@
-//! Futures around a future, for what a job has beside it.
+//! A future around a spawnable future.
 
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
-use std::borrow::Cow;
 
 use brigade_task::Spawnable;
 use pin_project_lite::pin_project;
 
 use super::watched::Boxed;
-use crate::engine::label_job;
-use crate::submission::job_name;
-
-/// A future with a name.
-pub(super) struct Named<T> {
-    pub(super) future: Boxed<T>,
-    pub(super) name: Option<Cow<'static, str>>,
-}
-
-impl<T> Future for Named<T> {
-    type Output = T;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        let Self { future, name } = &mut *self;
-        label_job(name.as_ref(), None);
-        job_name::set(name, || Pin::new(future).poll(context))
-    }
-}
 
 pin_project! {
     /// A spawnable future.

@@ -5,12 +5,14 @@ use std::panic::Location;
 
 use brigade_task::{Spawnable, is_large};
 
-use super::named::{AsFuture, Named};
-use super::watched::Boxed;
-use super::{class_key, future_of, make_future, submit_boxed};
+use super::named::AsFuture;
+use super::watched::{Boxed, Watched};
+use super::{class_key, future_of, make_future};
 use crate::engine::Permit;
 use crate::handle::{Handle, JoinHandle};
-use crate::submission::{Admitted, JobBuilder, Options, Reserved, accept, submit_job, watcher_of};
+use crate::submission::{
+    Admitted, JobBuilder, Options, Reserved, accept, submit_admitted, submit_job, watcher_of,
+};
 use crate::values::{Rejected, WhenFull, expect_accepted};
 
 impl Handle {
@@ -142,13 +144,18 @@ impl JobBuilder {
         let Self { key, when_full, options: Options { deadline, name, class } } = self;
         let watcher = watcher_of(key, place, name.as_ref(), class);
         let admitted = Admitted { when_full, deadline, class };
+        let make = |permit, future| {
+            let future = Watched::new(watcher, name, future);
+            make_future(class_key(key, class), (), future, permit, deadline)
+        };
         // A plain pool always has room.
-        let room = room.or(key.is_plain().then_some(None));
-        match name {
-            None => submit_boxed(key, admitted, room, watcher, future),
-            Some(_) => submit_boxed(key, admitted, room, watcher, Named { future, name })
-                .map_err(|rejected| rejected.map(|Named { future, .. }| future)),
-        }
+        let spawned = match room.or(key.is_plain().then_some(None)) {
+            Some(permit) => {
+                submit_job(make(permit, future), |job| accept(key, class, job), Watched::unmade)
+            }
+            None => submit_admitted(key, admitted, future, make, Watched::unmade),
+        };
+        spawned.map(|handle| JoinHandle::new(handle, key))
     }
 }
 

@@ -5,18 +5,21 @@ use core::future::Future;
 use core::mem;
 use core::pin::Pin;
 use core::task::{Context, Poll};
+use std::borrow::Cow;
 
-use brigade_observe::Watch;
-use brigade_task::{Spawnable, is_cancelled};
+use brigade_observe::{Watch, Watcher};
+use brigade_task::{Job, Spawnable, is_cancelled};
 
+use super::future_of;
+use crate::submission::job_name;
 use crate::values::Rejected;
 
 /// A future with all additions.
-pub(super) struct Watched<B> {
+pub(crate) struct Watched<B> {
     // First, so that it is dropped before its cancellation is reported.
     future: B,
-    /// `None` if the pool is not observed.
-    watch: Option<Watch>,
+    name: Option<Cow<'static, str>>,
+    watch: Watch,
 }
 
 /// A future of any type, which may be taken out of its box until the first poll. Futures with the same output type share the
@@ -78,15 +81,17 @@ impl<T> Future for Boxed<T> {
     }
 }
 
-impl<B> Watched<B> {
-    pub(super) fn new(watch: Option<Watch>, future: B) -> Self {
-        Self { future, watch }
+impl<B: Future + Unpin + 'static> Watched<B> {
+    /// The future of a job accepted or about to be.
+    pub(crate) fn new(watcher: Watcher, name: Option<Cow<'static, str>>, future: B) -> Self {
+        Self { future, name, watch: watcher.begin(true) }
     }
 
-    /// Returns the future, which was not accepted.
-    pub(super) fn withdraw(self) -> B {
-        self.watch.into_iter().for_each(Watch::withdraw);
-        self.future
+    /// Returns the future of a rejected job.
+    pub(crate) fn unmade(job: Job) -> B {
+        let Self { future, watch, .. } = future_of(job);
+        watch.withdraw();
+        future
     }
 }
 
@@ -94,12 +99,9 @@ impl<B: Future + Unpin> Future for Watched<B> {
     type Output = B::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<B::Output> {
-        let Self { future, watch } = &mut *self;
-        let mut poll = || Pin::new(&mut *future).poll(context);
-        match watch {
-            None => poll(),
-            // If it has been asked to stop, it is cancelled, although it is ready.
-            Some(watch) => watch.run_for_now(poll, |poll| poll.is_ready() && !is_cancelled()),
-        }
+        let Self { future, name, watch } = &mut *self;
+        let poll = || job_name::set(name, || Pin::new(future).poll(context));
+        // If it has been asked to stop, it is cancelled, although it is ready.
+        watch.run_for_now(poll, |poll| poll.is_ready() && !is_cancelled())
     }
 }

@@ -10,7 +10,7 @@ use brigade_task::{Cause, Job, Work};
 
 use super::options::Options;
 use super::{Receipt, job_name};
-use crate::engine::{Permit, label_job, now};
+use crate::engine::{Permit, now};
 use crate::values::{Rejected, closure_of};
 
 /// A closure of any type.
@@ -67,8 +67,8 @@ struct Boxed<T: 'static> {
     permit: Option<Permit>,
     options: Options,
     work: Box<dyn Closure<T>>,
-    /// Last, so that all else is dropped before the end of the job is reported; `None` if the pool is not observed.
-    watch: Option<Watch>,
+    /// Last, so that all else is dropped before the end of the job is reported.
+    watch: Watch,
 }
 
 impl<T> Work for Boxed<T> {
@@ -82,37 +82,29 @@ impl<T> Work for Boxed<T> {
     fn run(self) -> T {
         let Self { permit, options, work, watch } = self;
         drop(permit);
-        let run = || {
-            label_job(options.name.as_ref(), None);
-            job_name::set(&options.name, || call_user(|| work.call()))
-        };
-        match watch {
-            None => run(),
-            Some(watch) => watch.run(run),
-        }
+        watch.run(|| job_name::set(&options.name, || call_user(|| work.call())))
     }
 }
 
-/// Makes a job and a receipt of a closure that has a permit, or needs none. The job is watched if there is a watcher.
+/// Makes a job and a receipt of a closure that has a permit, or needs none.
 pub(crate) fn make_job<R: Receipt>(
-    watcher: Option<Watcher>,
+    watcher: Watcher,
     permit: Option<Permit>,
     options: Options,
     work: Box<dyn Closure<R::Output>>,
 ) -> (Job, R) {
     // A handle keeps more than a `Queued` in any case.
-    if !R::IS_HANDLE && watcher.is_none() && !options.is_stored() {
+    if !R::IS_HANDLE && !watcher.watches() && !options.is_stored() {
         return R::make(Queued { permit, work });
     }
-    let watch = watcher.map(|watcher| watcher.begin(R::IS_HANDLE));
-    R::make(Boxed { permit, options, work, watch })
+    R::make(Boxed { permit, options, work, watch: watcher.begin(R::IS_HANDLE) })
 }
 
 /// Returns the closure of a rejected job made by [`make_job`].
 pub(crate) fn unmade<T: 'static>(job: Job) -> Box<dyn Closure<T>> {
     let boxed = |job| {
         let Boxed { work, watch, .. } = closure_of(job);
-        watch.into_iter().for_each(Watch::withdraw);
+        watch.withdraw();
         work
     };
     job.into_closure().map_or_else(boxed, |Queued { work, .. }| work)

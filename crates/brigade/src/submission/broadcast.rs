@@ -94,10 +94,7 @@ impl Handle {
                     // No other worker runs a share.
                     let index = with_worker(|own| own.map(|own| own.index));
                     let Some(index) = index else { unreachable!("only a worker runs it") };
-                    match watcher {
-                        None => call(index),
-                        Some(watcher) => watcher.begin(true).run(|| call(index)),
-                    }
+                    watcher.begin(true).run(|| call(index))
                 })
             })
         });

@@ -313,7 +313,7 @@ impl JobBuilder {
         let Self { key, options, .. } = self;
         let class = options.class.unwrap_or_else(|| class_here(key));
         let watcher = watcher_of(key, Location::caller(), options.name.as_ref(), Some(class));
-        let is_plain = watcher.is_none() && !options.is_stored();
+        let is_plain = !watcher.watches() && !options.is_stored();
         let mut jobs = jobs.into_iter();
         let refused = reach(key, |at| {
             let mut made = jobs.by_ref().map(|work| match is_plain {

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use brigade_sync::call_user;
 use brigade_task::{Attachment, attach, panic_as};
 
+use crate::engine::label_job;
+
 /// A name, while its job runs.
 struct Name<'a>(&'a str);
 
@@ -31,10 +33,9 @@ pub fn current_job_name() -> Option<String> {
     brigade_task::job_name()
 }
 
-/// Runs a job, which has the name if `name` is `Some`, and so has its panic.
+/// Runs a job, which has the name if `name` is `Some`, and so have its panic and its place in a trace.
 pub(crate) fn set<R>(name: &Option<Cow<'static, str>>, call: impl FnOnce() -> R) -> R {
-    match name {
-        Some(name) => panic_as(name, || attach(&Name(name), || call_user(call))),
-        None => call(),
-    }
+    let Some(name) = name else { return call() };
+    label_job(Some(name), None);
+    panic_as(name, || attach(&Name(name), || call_user(call)))
 }

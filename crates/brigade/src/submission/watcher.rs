@@ -8,16 +8,16 @@ use brigade_observe::{Job, JobLabel, Record, Site, Watcher};
 use crate::engine::{Key, Shared, Worker, class_here, label_job, reach, with_worker};
 use crate::values::Priority;
 
-/// Returns the watcher of a job about to be submitted to the pool `key`, with this class, or that of the submitting job;
-/// `None` if the pool is not observed, or no longer exists.
+/// Returns the watcher of a job about to be submitted to the pool `key`, with this class, or that of the submitting job.
+/// Must be called on the submitting thread. It watches nothing if the pool is not observed, or no longer exists.
 #[inline]
 pub(crate) fn watcher_of(
     key: Key,
     place: &'static Location<'static>,
     name: Option<&Cow<'static, str>>,
     class: Option<Priority>,
-) -> Option<Watcher> {
-    if key.is_observed() { new_watcher(key, place, name, class) } else { None }
+) -> Watcher {
+    if key.is_observed() { new_watcher(key, place, name, class) } else { Watcher::default() }
 }
 
 #[cold]
@@ -27,14 +27,16 @@ fn new_watcher(
     place: &'static Location<'static>,
     name: Option<&Cow<'static, str>>,
     class: Option<Priority>,
-) -> Option<Watcher> {
+) -> Watcher {
     let class = match class.unwrap_or_else(|| class_here(key)) {
         Priority::High => "high",
         Priority::Normal => "normal",
         Priority::Low => "low",
     };
     let label = JobLabel { name: name.cloned(), place, class };
-    reach(key, |at| Some(Watcher::new(at.shared()?.config.observer.as_ref()?, label)))
+    let watcher =
+        reach(key, |at| Some(Watcher::new(at.shared()?.config.observer.as_ref()?, label)));
+    watcher.unwrap_or_default()
 }
 
 impl Site for Key {

@@ -64,7 +64,7 @@ use crate::engine::{At, Group, Key, Members, Permit, Shared, Worker, class_here,
 use crate::handle::awaited::note_pool;
 use crate::handle::{Handle, JoinHandle, cancel, cancel_at_drop};
 use crate::pool::here;
-use crate::spawn::{AsFuture, Boxed, boxed_of, class_key, future_of, make_boxed, make_future};
+use crate::spawn::{AsFuture, Boxed, Watched, class_key, future_of, make_future};
 use crate::submission::{Closure, Options, make_job, returned, unmade, watcher_of};
 use crate::values::{Rejected, closure_of, expect_accepted, opaque};
 use limit::Limit;
@@ -321,9 +321,10 @@ impl<T> TaskSet<T> {
         let (of_class, group) = (class_key(self.pool.key, None), self.group);
         let watcher = watcher_of(self.pool.key, place, None, None);
         let make = |set: &Completions, number, permit, future| {
-            listed(set, number, make_boxed(of_class, group, future, permit, None, watcher))
+            let future = Watched::new(watcher, None, future);
+            listed(set, number, make_future(of_class, group, future, permit, None))
         };
-        self.add(future, make, boxed_of)
+        self.add(future, make, Watched::unmade)
     }
 
     /// Adds a closure or a future: submits the job made by `make`, or puts the job in line.

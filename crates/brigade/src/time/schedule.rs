@@ -30,8 +30,7 @@ use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
 use super::Missed;
 use super::timer::{Control, Stage, State, Timer};
 use crate::engine::{
-    Due, Entry, Key, TimerKey, class_here, drop_off_pool, label_job, now_in, reach, reach_inline,
-    rejected,
+    Due, Entry, Key, TimerKey, class_here, drop_off_pool, now_in, reach, reach_inline, rejected,
 };
 use crate::submission::{JobBuilder, Options, job_name, watcher_of};
 use crate::values::{Priority, Rejected};
@@ -48,8 +47,8 @@ struct Schedule<F> {
     pool: Key,
     class: Priority,
     name: Option<Cow<'static, str>>,
-    /// Watches each run, if the pool is observed.
-    watcher: Option<Watcher>,
+    /// Watches each run.
+    watcher: Watcher,
 }
 
 /// Schedules a closure at a time and perhaps `again`; `call` calls the closure.
@@ -88,12 +87,9 @@ impl<F: Send + 'static> Schedule<F> {
     /// Sets the timer of a closure in the stage `Here`; `false` if the pool rejects it.
     fn wait(self: &Arc<Self>, at: Instant) -> bool {
         let (class, repeats) = (self.class, self.again.is_some());
-        let due: Arc<dyn Due> = match &self.watcher {
+        let due: Arc<dyn Due> = match self.watcher.list_timer(at) {
             None => self.clone(),
-            Some(watcher) => {
-                let _timer = watcher.list_timer(at);
-                Arc::new(Listed { due: self.clone(), _timer })
-            }
+            Some(_timer) => Arc::new(Listed { due: self.clone(), _timer }),
         };
         set_timer(self.pool, at, Entry::Run { due, class, repeats }, &self.state)
     }
@@ -113,7 +109,6 @@ impl<F: Send + 'static> Schedule<F> {
     /// # Panics
     /// If the closure panics; the state is consistent then.
     fn run(self: &Arc<Self>) {
-        label_job(self.name.as_ref(), None);
         let call: &mut dyn FnMut() = &mut || (self.call)(&mut self.closure.lock());
         let call = AssertUnwindSafe(|| job_name::set(&self.name, call));
         let result = panic::catch_unwind(call).map_err(JoinError::panicked);
@@ -158,7 +153,7 @@ impl<F: Send + 'static> Schedule<F> {
 
 impl<F: Send + 'static> Due for Schedule<F> {
     fn due(self: Arc<Self>) -> Job {
-        let watch = self.watcher.clone().map(|watcher| watcher.begin(false));
+        let watch = Some(self.watcher.clone().begin(false));
         Job::new(Run { schedule: Some(self), watch })
     }
 
@@ -256,10 +251,7 @@ impl<F: Send + 'static> Work for Run<F> {
     fn run(mut self) {
         let Some(schedule) = self.schedule.take() else { return };
         let run: &mut dyn FnMut() = &mut || schedule.run();
-        match self.watch.take() {
-            None => run(),
-            Some(watch) => watch.run(run),
-        }
+        self.watch.take().into_iter().for_each(|watch| watch.run(&mut *run));
     }
 }
 

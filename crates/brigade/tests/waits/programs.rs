@@ -8,7 +8,6 @@ use std::fs;
 use std::future::{Future, pending};
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Context;
@@ -358,11 +357,11 @@ static PROGRAMS: &[(&str, Program)] = &[
             });
             // Not one whose time is over before it is set.
             let mut timers = (0..).map(|doubled| Box::pin(sleep(millis(1 << doubled))));
-            let mut is_set = |timer: &mut Pin<Box<_>>| {
+            timers.find_map(|mut timer| {
                 let mut context = Context::from_waker(&waker);
-                pool.enter(|| Future::poll(timer.as_mut(), &mut context).is_pending())
-            };
-            timers.find_map(|mut timer| is_set(&mut timer).then_some(timer))
+                let is_set = pool.enter(|| timer.as_mut().poll(&mut context).is_pending());
+                is_set.then_some(timer)
+            })
         });
         busy.release();
         let is_accepted = job.join()?;

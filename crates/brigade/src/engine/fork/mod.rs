@@ -16,8 +16,7 @@ use crate::engine::key::Key;
 use crate::engine::queues::origins::DEPTH;
 use crate::engine::sleep::backoff::Backoff;
 use crate::engine::sleep::events::blocked::BlockedThread;
-use crate::engine::wait::Awaited;
-use crate::engine::wait::outside;
+use crate::engine::wait::{Awaited, outside};
 use crate::engine::worker::Worker;
 
 /// A wait for a fork or a scope.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use brigade_observe::What;
 use brigade_queue::StealError;
 use brigade_queue::deque::Candidate;
 use brigade_sync::atomic::{Ordering, fence};
 use brigade_task::{Job, Part, Region, return_tickets};
 
-use crate::engine::probe::Event;
 use crate::engine::queues::peers::Peer;
 use crate::engine::shared::Shared;
 use crate::engine::worker::Worker;
@@ -108,7 +108,7 @@ impl Worker {
                 self.notify_of_fork();
             }
         }
-        self.tell(Event::Steals { from, jobs: 1, are_forks: true });
+        self.tell(What::Stolen { from, jobs: 1, are_forks: true });
         Ok((part.region(), part.into_job()))
     }
 }

@@ -6,10 +6,10 @@ pub(in crate::engine) mod poll;
 use core::time::Duration;
 use std::time::Instant;
 
+use brigade_observe::{Since, What};
 use brigade_sync::time;
 
 use crate::engine::idle::{Idle, Parked, Watch};
-use crate::engine::probe::Event;
 use crate::engine::roster::Parking;
 use crate::engine::worker::Worker;
 use crate::values::{Idle as Policy, KEEP_ALIVE};
@@ -90,7 +90,7 @@ impl Worker {
     /// Withdraws the announcement. If the worker has already been picked, waits for the token.
     pub(in crate::engine) fn withdraw(&self) -> Parked {
         if self.shared.idle.change(|roster| roster.pick_this(self.index)) {
-            self.tell(Event::Withdraws);
+            self.tell(What::Search(Since::Parked));
             return Parked::Search;
         }
         self.me.sleeper.spot.parker.park(None);
@@ -101,7 +101,7 @@ impl Worker {
     #[inline(never)]
     pub(in crate::engine) fn woken(&self) -> Parked {
         self.me.counters.wakes.add(1);
-        self.tell(Event::IsWoken);
+        self.tell(What::Search(Since::Woken(0)));
         self.me.sleeper.runs();
         if self.me.sleeper.displaces_waker() {
             self.pace.interrupt();
@@ -113,7 +113,7 @@ impl Worker {
     /// Sleeps until this worker is picked, sees events, or leaves; at the latest until the given time.
     fn sleep(&self, until: Option<Instant>, mut holds_driver: bool) -> Parked {
         let worker = self;
-        worker.tell(Event::Sleeps(holds_driver));
+        worker.tell(What::Parked { holds_driver, since: Since::Running });
         let mut spin = self.spin();
         let patience = worker.shared.config.keep_alive.unwrap_or(KEEP_ALIVE);
         let mut leave_at = until.or_else(|| self.leave_at(patience));
@@ -131,7 +131,7 @@ impl Worker {
             }
             if !holds_driver && self.takes_driver() {
                 holds_driver = true;
-                worker.tell(Event::HoldsDriver);
+                worker.tell(What::Parked { holds_driver, since: Since::Parked });
             }
             spin.take_if(|spin| !spin.goes_on());
             let spins = spin.is_some();

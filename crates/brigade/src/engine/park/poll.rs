@@ -4,11 +4,11 @@ use core::time::Duration;
 use std::task::Waker;
 use std::time::Instant;
 
+use brigade_observe::What;
 use brigade_sync::time;
 use brigade_task::{TaskRef, contain};
 
 use crate::engine::idle::Parked;
-use crate::engine::probe::Event;
 use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
 use crate::engine::sleep::sleeper::ParkSpot;
 use crate::engine::timers::entry::Entry;
@@ -38,7 +38,7 @@ impl Worker {
             self.wake(waker, false);
         });
         self.activity.polls.set(false);
-        self.tell(Event::Polls(woken));
+        self.tell(What::Events(woken));
         found || woken > 0
     }
 
@@ -60,7 +60,7 @@ impl Worker {
                     self.wake(waker, leave(&mut left));
                 })
             });
-            self.tell(Event::Polls(woken));
+            self.tell(What::Events(woken));
             match polled {
                 Err(_) => return Some(self.woken()),
                 Ok(true) => {}
@@ -172,7 +172,7 @@ impl Worker {
                 }
             }
         }
-        self.tell(Event::Fires(count));
+        self.tell(What::Timers(count));
         count > 0
     }
 }

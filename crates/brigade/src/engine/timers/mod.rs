@@ -40,7 +40,6 @@ use std::time::{Duration, Instant};
 use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_sync::{CachePadded, MutexGuard, OnceLock, time};
 use brigade_timer::{Agenda, Key};
-
 pub(crate) use clock::Clock;
 pub(crate) use entry::{Due, Entry};
 use part::{Accepts, Part, Pending};

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
+use brigade_observe::What;
 use brigade_sync::time;
 
 use super::Nesting;
 use crate::engine::park::poll::Slept;
-use crate::engine::probe::{Scope, Span};
+use crate::engine::probe::Scope;
 use crate::engine::queues::origins::DEPTH;
 use crate::engine::roster::counts::Block;
 use crate::engine::shared::Shared;
@@ -85,7 +86,7 @@ impl Worker {
         if !shared.idle.change(|roster| roster.block(usize::from(is_new), block)) {
             return None;
         }
-        let traced = if is_new { self.begin(Span::Blocked) } else { None };
+        let traced = if is_new { self.begin(What::Blocked, false) } else { None };
         self.nesting.blocks.set(self.nesting.blocks.get() + 1);
         let blocked = Blocked { worker: self, block, _traced: traced };
         shared.replace_blocked();

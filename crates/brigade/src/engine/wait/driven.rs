@@ -11,23 +11,20 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::task::Waker;
 
-use brigade_sync::Defer;
+use brigade_observe::{Since, What};
 use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::unmodelled::Mutex;
+use brigade_sync::{Defer, Stack};
 
 use crate::engine::current;
 use crate::engine::enter::{enter_job, entered};
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
-use crate::engine::probe::Event;
-use crate::engine::roster::Parking;
-use crate::engine::roster::Roster;
+use crate::engine::roster::{Parking, Roster};
 use crate::engine::shared::Shared;
 use crate::engine::sleep::backoff::LOOK_AGAIN;
 use crate::engine::sleep::events::blocked::BlockedThread;
-use crate::engine::worker::CURRENT;
-use crate::engine::worker::{Worker, with_worker};
-use brigade_sync::Stack;
+use crate::engine::worker::{CURRENT, Worker, with_worker};
 
 brigade_sync::scoped_thread_local! {
     /// The worker whose job runs a pool without threads on this thread.
@@ -309,7 +306,7 @@ impl Worker {
     /// Parks as a searcher until the owner's next call.
     fn pause(&self) {
         let shared = &self.shared;
-        self.tell(Event::Sleeps(false));
+        self.tell(What::Parked { holds_driver: false, since: Since::Running });
         let parking = Parking { index: self.index, ..Parking::default() };
         if shared.idle.announce(parking).may_terminate {
             shared.try_terminate();

@@ -5,12 +5,14 @@ pub(super) mod driven;
 pub(super) mod outside;
 pub(super) mod threadless;
 
+use core::cell::Cell;
 use core::time::Duration;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Instant;
 
-use brigade_sync::{Defer, time};
+use blocked::runs_in_place;
+use brigade_sync::{Defer, Stack, time};
 use brigade_task::return_tickets;
 
 use crate::engine::end::off_pool::{is_off_pool, with_pieces};
@@ -21,9 +23,6 @@ use crate::engine::shared::Shared;
 use crate::engine::sleep::backoff::Backoff;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere, ThisThread};
 use crate::engine::worker::Worker;
-use blocked::runs_in_place;
-use brigade_sync::Stack;
-use core::cell::Cell;
 
 /// The waits and blocking calls on a worker's stack.
 #[derive(Default)]

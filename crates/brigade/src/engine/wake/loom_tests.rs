@@ -14,9 +14,8 @@ use loom::thread;
 
 use crate::engine::futures::owned_tasks::OwnedTasks;
 use crate::engine::idle::{Idle, Watch};
-use crate::engine::roster::Parking;
-use crate::engine::roster::Roster;
 use crate::engine::roster::counts::Block;
+use crate::engine::roster::{Parking, Roster};
 use crate::engine::state::{LIVE, PARKED, SEARCHING, Snapshot};
 use crate::values::{Config, Shutdown, Size};
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::engine::sleep::resources::Driver;
 use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicBool, Ordering};
+
+use crate::engine::sleep::resources::Driver;
 
 /// The driver, if any.
 pub(crate) struct Driving {
