@@ -59,6 +59,28 @@ impl Class {
     }
 }
 
+/// Whether the last job was a high job, so that the next may continue the row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Row {
+    GoesOn,
+    Over,
+}
+
+/// The class of a job, for parts that run on peers.
+struct ClassOfJob {
+    pool: Key,
+    class: Priority,
+}
+
+impl Attachment for ClassOfJob {
+    fn enter(&self, call: &mut dyn FnMut()) {
+        with_worker(|own| match own.filter(|own| own.is_of(self.pool)) {
+            Some(own) => own.with_class(self.class, call),
+            None => call(),
+        });
+    }
+}
+
 impl Worker {
     /// Whether this is a worker of the pool `key` and runs a normal job, so that submissions go to its queue.
     #[inline(always)]
@@ -174,27 +196,5 @@ impl Worker {
         worker.class.continue_row(worker.pace.turn());
         let job = worker.shared.queues.lanes.pop_high(&worker.shared.idle);
         job.map(|job| self.run_as(Priority::High, || self.run(job))).is_some()
-    }
-}
-
-/// Whether the last job was a high job, so that the next may continue the row.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Row {
-    GoesOn,
-    Over,
-}
-
-/// The class of a job, for parts that run on peers.
-struct ClassOfJob {
-    pool: Key,
-    class: Priority,
-}
-
-impl Attachment for ClassOfJob {
-    fn enter(&self, call: &mut dyn FnMut()) {
-        with_worker(|own| match own.filter(|own| own.is_of(self.pool)) {
-            Some(own) => own.with_class(self.class, call),
-            None => call(),
-        });
     }
 }

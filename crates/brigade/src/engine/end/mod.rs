@@ -1,4 +1,5 @@
-//! Jobs that end off the pool: where they run or are dropped, and their counts. It must not know the core of a pool.
+//! The end of a pool, and what it waits for: jobs that run or are dropped off the pool, pending futures, timers.
+//! `ENDING.md` has the proof.
 
 mod close;
 pub(super) mod ledger;
@@ -8,13 +9,26 @@ mod quiet;
 use brigade_sync::atomic::{Ordering, fence};
 use brigade_sync::{Defer, hint, time};
 use brigade_task::{Job, drop_contained};
-use off_pool::{drop_off_pool, nest};
 
 use crate::engine::current;
 use crate::engine::queues::peers::Peer;
 use crate::engine::shared::Shared;
 use crate::engine::timers::entry::Entry;
 use crate::values::Shutdown;
+use off_pool::{drop_off_pool, nest};
+
+/// A piece of work off the pool, until it is dropped.
+pub(crate) struct OffPoolWork<'a>(&'a Shared);
+
+impl Drop for OffPoolWork<'_> {
+    fn drop(&mut self) {
+        let Self(work) = self;
+        work.ledger.off_pool.end();
+        work.try_finish();
+        work.look_for_quiet();
+        work.tell_of_end();
+    }
+}
 
 impl Shared {
     /// Whether nothing is queued, and no job is being run or dropped off the pool.
@@ -239,18 +253,5 @@ impl Shared {
             }
             jobs.for_each(|job| drop_off_pool(self.key, job));
         }
-    }
-}
-
-/// A piece of work off the pool, until it is dropped.
-pub(crate) struct OffPoolWork<'a>(&'a Shared);
-
-impl Drop for OffPoolWork<'_> {
-    fn drop(&mut self) {
-        let Self(work) = self;
-        work.ledger.off_pool.end();
-        work.try_finish();
-        work.look_for_quiet();
-        work.tell_of_end();
     }
 }

@@ -16,6 +16,19 @@ use crate::values::Threads as Range;
 /// may delay a job by about 100 ms.
 const RETRIES: u32 = 7;
 
+/// Guarantees that the pool has a worker until this is dropped.
+pub(in crate::engine) struct Reserved<'a> {
+    shared: &'a Shared,
+    /// Whether a worker has been started for this guard.
+    pub(in crate::engine) has_started: bool,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.shared.idle.roster().release();
+    }
+}
+
 impl Shared {
     /// Ensures that the pool has a worker until the returned guard is dropped. Returns `None` if the pool
     /// always has one.
@@ -163,18 +176,5 @@ impl Shared {
         if !shares.is_empty() {
             self.off_pool(|| shares.into_iter().for_each(|share| self.ledger.drop_job(share)));
         }
-    }
-}
-
-/// Guarantees that the pool has a worker until this is dropped.
-pub(in crate::engine) struct Reserved<'a> {
-    shared: &'a Shared,
-    /// Whether a worker has been started for this guard.
-    pub(in crate::engine) has_started: bool,
-}
-
-impl Drop for Reserved<'_> {
-    fn drop(&mut self) {
-        self.shared.idle.roster().release();
     }
 }

@@ -11,13 +11,13 @@ use std::task::Waker;
 
 use brigade_sync::AsymmetricFence;
 use brigade_sync::thread::{self, ThreadId};
-use counts::Counts;
 
 use crate::engine::state::{
     BELOW_CORE, BELOW_MAX, DRIVER_HELD, LIVE, NO_HEAVY_FENCE, PARKED, QUIET_AWAITED, SEARCHING,
     SURPLUS, TERMINATED, UNDERSTAFFED,
 };
 use crate::values::{Role, Size};
+use counts::Counts;
 
 /// The workers of a pool.
 #[derive(Default)]

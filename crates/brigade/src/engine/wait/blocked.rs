@@ -17,15 +17,6 @@ use crate::engine::sleep::events::WATCH_PERIOD;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
 use crate::engine::worker::{Worker, with_worker};
 
-impl Shared {
-    /// If all workers are blocked and no other may be started, calls a waiting worker to run the pool's jobs.
-    pub(in crate::engine) fn call_waiter_if_stuck(&self) {
-        if self.idle.roster().is_stuck() {
-            self.events.candidates.call_last();
-        }
-    }
-}
-
 /// How many waits lie on a stack whose end is not known before it counts as deep. Few in a seeded run, whose small programs
 /// reach them; but a pool that may start no thread must not need so many.
 const LEVELS: usize = if cfg!(brigade_seeded) { 12 } else { DEPTH };
@@ -45,6 +36,15 @@ impl Drop for Blocked<'_> {
         if shared.key.is_here() {
             let workers = usize::from(blocks.get() == 0);
             shared.idle.change(|roster| roster.unblock(workers, self.block));
+        }
+    }
+}
+
+impl Shared {
+    /// If all workers are blocked and no other may be started, calls a waiting worker to run the pool's jobs.
+    pub(in crate::engine) fn call_waiter_if_stuck(&self) {
+        if self.idle.roster().is_stuck() {
+            self.events.candidates.call_last();
         }
     }
 }

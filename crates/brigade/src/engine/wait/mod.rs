@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Instant;
 
-use blocked::runs_in_place;
 use brigade_sync::{Defer, Stack, time};
 use brigade_task::return_tickets;
 
@@ -23,6 +22,7 @@ use crate::engine::shared::Shared;
 use crate::engine::sleep::backoff::Backoff;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere, ThisThread};
 use crate::engine::worker::Worker;
+use blocked::runs_in_place;
 
 /// The waits and blocking calls on a worker's stack.
 #[derive(Default)]
@@ -40,6 +40,67 @@ pub(in crate::engine) struct Nesting {
 impl Nesting {
     pub(in crate::engine) fn on(stack: Stack) -> Self {
         Self { stack, ..Self::default() }
+    }
+}
+
+/// A wait of a job on a worker: how it ends, and which parts may run meanwhile.
+pub(crate) trait Awaited {
+    /// Whether the worker searches for parts for a while before it sleeps.
+    fn backs_off(&self) -> bool {
+        false
+    }
+
+    /// Whether the wait is over.
+    fn is_over(&mut self) -> bool;
+
+    /// Registers a thread, in place of any earlier waker, to be woken when the wait may be over. Returns `false` if the
+    /// wait is over already.
+    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool;
+
+    /// When the wait ends even if it is not over.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The parker of the waiting thread, if the wait has one already.
+    fn thread(&self) -> Option<&Arc<BlockedThread>> {
+        None
+    }
+
+    /// How long the worker sleeps before it looks again without a wake-up: the awaited future is queued, and the
+    /// program may block all threads that could poll it.
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
+
+    /// The pool whose jobs alone end the wait.
+    fn pool(&self) -> Option<Key>;
+
+    /// Notes that the worker has slept or run a job, and whether it took a token.
+    fn slept(&mut self, has_token: bool) {
+        let _ = has_token;
+    }
+
+    /// Runs a part that the wait depends on, if this worker may begin one; `false` if there is none.
+    fn run_part(&mut self, worker: &Worker) -> bool {
+        let _ = worker;
+        false
+    }
+}
+
+/// Wakes a worker parked inside a job.
+pub(in crate::engine) struct Call {
+    pub(in crate::engine) shared: Arc<Shared>,
+    pub(in crate::engine) index: usize,
+}
+
+impl Wake for Call {
+    fn wake(self: Arc<Self>) {
+        let Self { shared, index } = &*self;
+        // In a child forked by the job, the roster's lock may be held forever.
+        if shared.key.is_here() && shared.idle.change(|roster| roster.pick_this(*index)) {
+            shared.wake(*index);
+        }
     }
 }
 
@@ -223,51 +284,6 @@ impl Worker {
     }
 }
 
-/// A wait of a job on a worker: how it ends, and which parts may run meanwhile.
-pub(crate) trait Awaited {
-    /// Whether the worker searches for parts for a while before it sleeps.
-    fn backs_off(&self) -> bool {
-        false
-    }
-
-    /// Whether the wait is over.
-    fn is_over(&mut self) -> bool;
-
-    /// Registers a thread, in place of any earlier waker, to be woken when the wait may be over. Returns `false` if the
-    /// wait is over already.
-    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool;
-
-    /// When the wait ends even if it is not over.
-    fn deadline(&self) -> Option<Instant> {
-        None
-    }
-
-    /// The parker of the waiting thread, if the wait has one already.
-    fn thread(&self) -> Option<&Arc<BlockedThread>> {
-        None
-    }
-
-    /// How long the worker sleeps before it looks again without a wake-up: the awaited future is queued, and the
-    /// program may block all threads that could poll it.
-    fn patience(&self) -> Option<Duration> {
-        None
-    }
-
-    /// The pool whose jobs alone end the wait.
-    fn pool(&self) -> Option<Key>;
-
-    /// Notes that the worker has slept or run a job, and whether it took a token.
-    fn slept(&mut self, has_token: bool) {
-        let _ = has_token;
-    }
-
-    /// Runs a part that the wait depends on, if this worker may begin one; `false` if there is none.
-    fn run_part(&mut self, worker: &Worker) -> bool {
-        let _ = worker;
-        false
-    }
-}
-
 /// Calls a closure that waits only for jobs of the pool `key`: work off this pool on the thread's stack waits meanwhile. A destructor
 /// that waits on the thread that ends the pool would keep that from cancelling the awaited future: so it is cancelled here.
 pub(in crate::engine) fn waits_for<R>(key: Option<Key>, wait: impl FnOnce() -> R) -> R {
@@ -279,22 +295,6 @@ pub(in crate::engine) fn waits_for<R>(key: Option<Key>, wait: impl FnOnce() -> R
         }
         None => wait(),
     })
-}
-
-/// Wakes a worker parked inside a job.
-pub(in crate::engine) struct Call {
-    pub(in crate::engine) shared: Arc<Shared>,
-    pub(in crate::engine) index: usize,
-}
-
-impl Wake for Call {
-    fn wake(self: Arc<Self>) {
-        let Self { shared, index } = &*self;
-        // In a child forked by the job, the roster's lock may be held forever.
-        if shared.key.is_here() && shared.idle.change(|roster| roster.pick_this(*index)) {
-            shared.wake(*index);
-        }
-    }
 }
 
 /// Whether an instant has passed.

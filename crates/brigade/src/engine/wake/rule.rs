@@ -13,6 +13,13 @@ use crate::engine::state::Snapshot;
 use crate::engine::worker::Worker;
 use crate::values::Growth;
 
+/// The most jobs, besides the first, that a worker runs alone if events woke them together.
+const FEW: usize = 16;
+
+/// The most workers that a searcher wakes for the jobs behind the found job: a fan-out on 64 cores then takes 1.15 times the
+/// ideal, with two 1.17 (`examples/simulate`).
+const MOST_WOKEN: usize = 4;
+
 impl Shared {
     /// Wakes or starts a worker for work just published by the caller, if the state *seen* since requires it.
     #[inline(always)]
@@ -226,10 +233,3 @@ impl Worker {
             && self.leaves_to_monitor(self.shared.idle.snapshot())
     }
 }
-
-/// The most jobs, besides the first, that a worker runs alone if events woke them together.
-const FEW: usize = 16;
-
-/// The most workers that a searcher wakes for the jobs behind the found job: a fan-out on 64 cores then takes 1.15 times the
-/// ideal, with two 1.17 (`examples/simulate`).
-const MOST_WOKEN: usize = 4;
