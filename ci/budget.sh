@@ -24,6 +24,11 @@ measure() {
             # The most fields after `self`, on one line or several; a method is none.
             sources "$2" | code | tr -d '\n ' | grep -oE 'self(\.[a-z_][a-z_0-9]*)+(\(|::<)?' | sed -E 's/\.[a-z_0-9]+(\(|::<)$//' |
                 awk -F . 'NF - 1 > most { most = NF - 1 } END { print most + 0 }' ;;
+        names)
+            # Names that more than one type of a crate bears.
+            for crate in crates/*/src crates/compat/*/src; do
+                sources "$crate" | code | grep -oE '^ *(pub(\([^)]*\))? )?(struct|enum|trait|union) \w+' | awk '{ print $NF }' | sort | uniq -d
+            done | wc -l ;;
         functions) ci/way.sh | wc -l ;;
         files) ci/way.sh | cut -d ' ' -f 1 | sort -u | wc -l ;;
         constants)

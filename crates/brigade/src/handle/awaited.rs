@@ -36,7 +36,7 @@ pub(crate) struct Polled {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Noted {
     /// The state of an awaited future: `Queued` if any awaited future is queued.
-    pub(crate) future: Option<State>,
+    pub(crate) future: Option<WaitState>,
     /// The pool of the first job.
     pool: Option<Key>,
     /// Whether another job is of another pool.
@@ -54,7 +54,7 @@ impl Noted {
 
 /// The state of a future whose handle has been polled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum WaitState {
     /// The future waits, or is being polled.
     Waits,
     /// The future waits for the next poll.
@@ -95,11 +95,11 @@ impl Polled {
     }
 
     /// Notes a handle that is not ready.
-    fn note(&self, pool: Key, job: JobId, future: Option<State>) -> Result<(), Refused> {
+    fn note(&self, pool: Key, job: JobId, future: Option<WaitState>) -> Result<(), Refused> {
         self.jobs.borrow_mut().push(job);
         let mut noted = self.noted.get();
         noted.is_mixed |= *noted.pool.get_or_insert(pool) != pool;
-        if noted.future != Some(State::Queued) && future.is_some() {
+        if noted.future != Some(WaitState::Queued) && future.is_some() {
             noted.future = future;
         }
         self.noted.set(noted);
@@ -153,7 +153,7 @@ pub(crate) fn poll_job<T>(
         if result.is_pending() {
             note_pool(pool);
             if let Some(polled) = polled {
-                let state = || if job.is_queued() { State::Queued } else { State::Waits };
+                let state = || if job.is_queued() { WaitState::Queued } else { WaitState::Waits };
                 polled.note(pool, job.id(), job.is_of_future().then(state))?;
             }
         }

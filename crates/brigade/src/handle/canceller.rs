@@ -71,9 +71,9 @@ impl CancelHandle {
 opaque!(CancelHandle: is_finished);
 
 /// Cancels a job when it is dropped.
-struct Late(CancelHandle);
+struct LateCancel(CancelHandle);
 
-impl Drop for Late {
+impl Drop for LateCancel {
     fn drop(&mut self) {
         self.0.cancel();
     }
@@ -91,7 +91,7 @@ pub(crate) fn cancel_at_drop<T>(
     if late.is_none() {
         cancel(inner, key);
     } else {
-        let late = Late(CancelHandle::new(late, key));
+        let late = LateCancel(CancelHandle::new(late, key));
         drop_off_pool(key, Job::new(move || drop(late)));
     }
 }

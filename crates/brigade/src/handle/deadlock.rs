@@ -25,11 +25,11 @@ use brigade_task::{JobId, RunningFuture, for_each_running};
 use crate::engine::{Key, pool_of_work, with_worker};
 
 /// The waits of this process.
-static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new();
+static WAITS: PerProcess<Mutex<WaitList>> = PerProcess::new();
 
 /// The waits of all threads. A job can't end before all its waits have ended.
 #[derive(Default)]
-struct Waits {
+struct WaitList {
     /// In the order of their beginning.
     listed: Vec<Wait>,
     /// The number of waits listed so far, which is the number of the next wait.
@@ -43,7 +43,7 @@ struct Wait {
     jobs: Vec<JobId>,
     /// Where the jobs run.
     place: Option<Place>,
-    awaited: Awaited,
+    awaited: AwaitedJobs,
 }
 
 /// The pool and the index of a worker, or the pool of work that runs off the pool.
@@ -51,7 +51,7 @@ type Place = (Key, Option<usize>);
 
 /// The condition that ends a wait.
 #[derive(Clone)]
-pub(crate) enum Awaited {
+pub(crate) enum AwaitedJobs {
     /// The end of this job.
     One(JobId),
     /// The end of each of these jobs.
@@ -69,7 +69,7 @@ const MOST: usize = 64;
 /// The number of a thread's listed wait; `None` if no job can wait for the thread.
 pub(crate) struct Waiting(Option<u64>);
 
-impl Awaited {
+impl AwaitedJobs {
     fn jobs(&self) -> &[JobId] {
         match self {
             Self::One(job) => core::slice::from_ref(job),
@@ -88,11 +88,12 @@ impl Awaited {
     }
 }
 
-impl Waits {
+impl WaitList {
     /// Lists a wait, if it is a short one as part of a cycle.
-    fn list(&mut self, jobs: Vec<JobId>, place: Option<Place>, awaited: Awaited) -> Waiting {
+    fn list(&mut self, jobs: Vec<JobId>, place: Option<Place>, awaited: AwaitedJobs) -> Waiting {
         let is_long = awaited.jobs().len() > MOST;
-        let (jobs, awaited) = if is_long { (Vec::new(), Awaited::Many) } else { (jobs, awaited) };
+        let (jobs, awaited) =
+            if is_long { (Vec::new(), AwaitedJobs::Many) } else { (jobs, awaited) };
         let number = self.count;
         self.count += 1;
         self.listed.push(Wait { number, jobs, place, awaited });
@@ -120,7 +121,7 @@ impl Waiting {
     /// waits for one of these jobs.
     ///
     /// The handles of the awaited jobs must outlive the value (Name rule).
-    pub(crate) fn begin(awaited: Awaited) -> Option<Self> {
+    pub(crate) fn begin(awaited: AwaitedJobs) -> Option<Self> {
         let mut jobs = Vec::new();
         for_each_running(|job| jobs.push(job));
         let place = place_here();
@@ -135,7 +136,7 @@ impl Waiting {
     }
 
     /// Lists a wait of this thread that other events than the ends of these jobs may end.
-    pub(crate) fn beside(awaited: impl FnOnce() -> Awaited) -> Self {
+    pub(crate) fn beside(awaited: impl FnOnce() -> AwaitedJobs) -> Self {
         match place_here() {
             Some(place) => WAITS.get().lock().list(Vec::new(), Some(place), awaited()),
             None => Self(None),
@@ -154,7 +155,7 @@ fn place_here() -> Option<Place> {
 pub(crate) fn is_awaited(pool: Key, future: RunningFuture) -> bool {
     let waits = WAITS.get().lock();
     waits.listed.iter().filter(|wait| wait.place.is_some_and(|(key, _)| key == pool)).any(|wait| {
-        let is_many = matches!(wait.awaited, Awaited::Many);
+        let is_many = matches!(wait.awaited, AwaitedJobs::Many);
         wait.awaited.jobs().contains(&future.id) || (is_many && future.is_member)
     })
 }
@@ -180,7 +181,7 @@ pub(crate) fn waits_of(pool: Key) -> Option<Vec<Listed>> {
     let waits = core::iter::repeat_with(attempt).take(ATTEMPTS).flatten().next()?;
     let listed = waits.listed.iter().rev().filter_map(|wait| {
         let (_, index) = wait.place.filter(|&(key, _)| key == pool)?;
-        let is_any = matches!(wait.awaited, Awaited::Any(_));
+        let is_any = matches!(wait.awaited, AwaitedJobs::Any(_));
         Some((index?, is_any, wait.awaited.jobs().to_vec()))
     });
     Some(listed.collect())

@@ -13,7 +13,7 @@ use brigade_task::{Canceller, Cause, JoinError};
 
 use super::awaited::{self, Refused};
 use super::canceller::{CancelHandle, cancel, cancel_at_drop};
-use super::deadlock::{Awaited, Waiting};
+use super::deadlock::{AwaitedJobs, Waiting};
 use crate::engine;
 use crate::engine::{
     Awaited as _, BlockedThread, Key, Worker, runs_in_place, sleep_outside, wait_as, wait_until,
@@ -217,7 +217,7 @@ impl<T> JoinHandle<T> {
             Some(inner) => {
                 let deadline = time::now().checked_add(timeout);
                 let _waits =
-                    inner.is_of_future().then(|| Waiting::beside(|| Awaited::One(inner.id())));
+                    inner.is_of_future().then(|| Waiting::beside(|| AwaitedJobs::One(inner.id())));
                 wait_until(Some(key), deadline, &mut |thread| match thread {
                     None => inner.is_finished(),
                     Some(thread) => !inner.wake_when_finished(&thread.clone().into()),
@@ -379,7 +379,7 @@ impl<'a, T> Ended<'a, T> {
     /// Lists the wait. Returns `false` if it would never end.
     fn lists(&mut self) -> bool {
         if self.listed.is_none() {
-            self.listed = Waiting::begin(Awaited::One(self.inner.id()));
+            self.listed = Waiting::begin(AwaitedJobs::One(self.inner.id()));
             self.is_circular = self.listed.is_none();
         }
         !self.is_circular

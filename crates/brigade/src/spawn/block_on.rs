@@ -17,8 +17,8 @@ use crate::engine::{
     sleep_outside, wait_as,
 };
 use crate::handle::Handle;
-use crate::handle::awaited::{Noted, Polled, State};
-use crate::handle::deadlock::{Awaited, Waiting};
+use crate::handle::awaited::{Noted, Polled, WaitState};
+use crate::handle::deadlock::{AwaitedJobs, Waiting};
 #[cfg(feature = "io")]
 use crate::io::enter_default;
 
@@ -166,9 +166,9 @@ fn wait_for_jobs<F: Future>(
         let mut wait = Woken::new(thread, polled.noted.take());
         let is_beside = other.has_clones();
         if !jobs.is_empty() && !is_beside {
-            wait.jobs = Some(Awaited::Any(jobs.clone()));
+            wait.jobs = Some(AwaitedJobs::Any(jobs.clone()));
         }
-        let beside = is_beside.then(|| Waiting::beside(|| Awaited::Any(jobs.clone())));
+        let beside = is_beside.then(|| Waiting::beside(|| AwaitedJobs::Any(jobs.clone())));
         wait.wait();
         drop(beside);
         if wait.is_circular {
@@ -181,7 +181,7 @@ fn wait_for_jobs<F: Future>(
 struct Woken<'a> {
     thread: &'a ThisThread,
     is_woken: bool,
-    jobs: Option<Awaited>,
+    jobs: Option<AwaitedJobs>,
     listed: Option<Waiting>,
     is_circular: bool,
     noted: Noted,
@@ -242,7 +242,7 @@ impl engine::Awaited for Woken<'_> {
     }
 
     fn patience(&self) -> Option<Duration> {
-        (self.noted.future == Some(State::Queued)).then_some(LOOK_AGAIN)
+        (self.noted.future == Some(WaitState::Queued)).then_some(LOOK_AGAIN)
     }
 }
 

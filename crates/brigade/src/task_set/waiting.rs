@@ -10,7 +10,7 @@ use brigade_task::{contain, drop_contained};
 use super::TaskSet;
 use crate::engine;
 use crate::engine::{BlockedThread, Key, Worker, runs_in_place, wait_as, wait_until};
-use crate::handle::deadlock::{Awaited, Waiting};
+use crate::handle::deadlock::{AwaitedJobs, Waiting};
 
 /// A worker's wait for a number of ends.
 struct Ends<'a, T> {
@@ -62,11 +62,11 @@ impl<T> engine::Awaited for Ends<'_, T> {
 
 impl<T> TaskSet<T> {
     /// The unfinished jobs before this number, of which a wait needs any or all.
-    fn awaited(&mut self, first: usize, is_any: bool) -> Awaited {
+    fn awaited(&mut self, first: usize, is_any: bool) -> AwaitedJobs {
         let admitted = self.pending.from(0).take_while(|(number, _)| *number < first);
         let jobs =
             admitted.filter(|(_, job)| !job.is_finished()).map(|(_, job)| job.id()).collect();
-        if is_any { Awaited::Any(jobs) } else { Awaited::All(jobs) }
+        if is_any { AwaitedJobs::Any(jobs) } else { AwaitedJobs::All(jobs) }
     }
 
     /// Waits until this many jobs have ended. On a worker of the pool, runs jobs that have not started. Returns

@@ -28,7 +28,7 @@ use brigade_sync::{Defer, Mutex, MutexGuard, call_user};
 use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
 
 use super::Missed;
-use super::timer::{Control, Stage, State, Timer};
+use super::timer::{Control, Stage, Timer, TimerState};
 use crate::engine::{
     Due, Entry, Key, TimerKey, class_here, drop_off_pool, now_in, reach, reach_inline, rejected,
 };
@@ -37,7 +37,7 @@ use crate::values::{Priority, Rejected};
 
 /// A closure, and the state of its runs.
 struct Schedule<F> {
-    state: Mutex<State>,
+    state: Mutex<TimerState>,
     /// The closure, until it is dropped. Locked only by the thread that has taken it.
     closure: Mutex<Option<F>>,
     /// Calls the closure, and takes it out first if it runs once.
@@ -64,7 +64,7 @@ pub(super) fn schedule<F: Send + 'static>(
     closure: F,
 ) -> Result<Timer, Rejected<F>> {
     let JobBuilder { key: pool, options: Options { name, class, .. }, .. } = builder;
-    let state = State { stage: Stage::Here, at, timer: None, ticks: 0, error: None };
+    let state = TimerState { stage: Stage::Here, at, timer: None, ticks: 0, error: None };
     let class = class.unwrap_or_else(|| class_here(pool));
     let schedule = Arc::new(Schedule {
         state: Mutex::new(state),
@@ -165,7 +165,7 @@ impl<F: Send + 'static> Due for Schedule<F> {
 }
 
 impl<F: Send + 'static> Control for Schedule<F> {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TimerState> {
         self.state.lock()
     }
 
@@ -206,7 +206,7 @@ impl Due for Listed {
 }
 
 /// Sets the timer of a closure with this state; `false` if the pool rejects it.
-fn set_timer(pool: Key, at: Instant, entry: Entry, state: &Mutex<State>) -> bool {
+fn set_timer(pool: Key, at: Instant, entry: Entry, state: &Mutex<TimerState>) -> bool {
     let set = reach_inline(pool, |pool| pool.shared()?.set_timer(at, entry).ok());
     let Some(timer) = set else { return false };
     let mut state = state.lock();
@@ -287,7 +287,7 @@ mod tests {
         let at = now_in(key) + Duration::from_secs(3600);
         let is_set = || reach(key, |pool| !pool.shared().unwrap().events.timers.is_empty());
         let set = |stage, next| {
-            let state = State { stage, at: next, timer: None, ticks: 0, error: None };
+            let state = TimerState { stage, at: next, timer: None, ticks: 0, error: None };
             let state = Mutex::new(state);
             assert!(set_timer(key, at, Entry::Wake(Waker::noop().clone()), &state));
             let timer = state.lock().timer;

@@ -64,12 +64,12 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[must_use = "it waits when it is awaited"]
 pub struct Sleep {
     at: Instant,
-    state: State,
+    state: SleepState,
     turn: Turn,
 }
 
 #[derive(Debug)]
-enum State {
+enum SleepState {
     New,
     /// The pool with the timer, and the timer's key there.
     Set(Key, TimerKey),
@@ -79,7 +79,7 @@ enum State {
 
 impl Sleep {
     pub(super) fn new(at: Instant) -> Self {
-        Self { at, state: State::New, turn: Turn::default() }
+        Self { at, state: SleepState::New, turn: Turn::default() }
     }
 
     /// Returns the time at which the future is ready.
@@ -95,7 +95,7 @@ impl Sleep {
     /// Whether it has been ready.
     #[cfg(feature = "futures")]
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.state, State::Over)
+        matches!(self.state, SleepState::Over)
     }
 
     /// Sets a timer for this waker, in the current pool, or else in the default pool.
@@ -103,7 +103,7 @@ impl Sleep {
         let set = |pool: Handle| {
             let entry = Entry::Wake(waker.clone());
             let timer = reach_inline(pool.key, |at| at.shared()?.set_timer(self.at, entry).ok());
-            timer.map(|timer| State::Set(pool.key, timer))
+            timer.map(|timer| SleepState::Set(pool.key, timer))
         };
         let set = Handle::current().and_then(set).or_else(|| set(default_pool().handle()));
         self.state = set.expect(
@@ -119,7 +119,7 @@ impl Future for Sleep {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let waker = context.waker();
         let now = match self.state {
-            State::Set(pool, timer) => {
+            SleepState::Set(pool, timer) => {
                 // A timer still set will fire, so the clock is not read.
                 let wakes = |shared: &Arc<Shared>| shared.events.timers.wake_by(timer, waker);
                 if reach_inline(pool, |at| at.shared().is_some_and(wakes)) {
@@ -127,14 +127,14 @@ impl Future for Sleep {
                     return Poll::Pending;
                 }
                 // The timer has fired, or the pool has ended.
-                self.state = State::New;
+                self.state = SleepState::New;
                 now_in(pool)
             }
-            State::New | State::Over => now(),
+            SleepState::New | SleepState::Over => now(),
         };
         if now >= self.at {
             ready!(self.turn.poll_ready(context));
-            self.state = State::Over;
+            self.state = SleepState::Over;
             return Poll::Ready(());
         }
         self.arm(waker);
@@ -145,7 +145,7 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        if let State::Set(pool, timer) = self.state {
+        if let SleepState::Set(pool, timer) = self.state {
             drop(reach_inline(pool, |at| at.shared()?.remove_timer(timer)));
         }
     }

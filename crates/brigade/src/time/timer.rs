@@ -9,7 +9,7 @@ use crate::engine::{Key, TimerKey};
 use crate::values::opaque;
 
 /// The state of a closure's runs.
-pub(super) struct State {
+pub(super) struct TimerState {
     pub(super) stage: Stage,
     /// When the next run is due; while the closure runs, when that run was due.
     pub(super) at: Instant,
@@ -36,7 +36,7 @@ pub(super) enum Stage {
 
 /// The schedule of a [`Timer`], for any type of closure.
 pub(super) trait Control: Send + Sync {
-    fn state(&self) -> MutexGuard<'_, State>;
+    fn state(&self) -> MutexGuard<'_, TimerState>;
     fn cancel(self: Arc<Self>) -> bool;
 }
 

@@ -30,14 +30,14 @@ pub(crate) struct OwnedTasks {
 
 #[derive(Default)]
 struct Shard {
-    listed: unmodelled::Mutex<Listed>,
+    listed: unmodelled::Mutex<ListedFutures>,
     /// The `count` of the list a moment ago, for threads that must not wait for the lock.
     seen: AtomicUsize,
 }
 
 impl Shard {
     /// Changes the list under its lock.
-    fn change<R>(&self, change: impl FnOnce(&mut Listed) -> R) -> R {
+    fn change<R>(&self, change: impl FnOnce(&mut ListedFutures) -> R) -> R {
         let mut listed = self.listed.lock();
         let result = change(&mut listed);
         self.seen.store(listed.count, Ordering::Relaxed);
@@ -46,7 +46,7 @@ impl Shard {
 }
 
 #[derive(Default)]
-struct Listed {
+struct ListedFutures {
     /// The listed futures, until they end.
     tasks: Vec<Option<TaskRef>>,
     /// The vacant indices of `tasks`.

@@ -26,7 +26,7 @@ pub(in crate::engine) struct Mailbox {
 #[derive(Default)]
 struct Mail {
     /// In the order of sending.
-    jobs: VecDeque<(Kind, Priority, Job)>,
+    jobs: VecDeque<(MailKind, Priority, Job)>,
     looks: Looks,
     /// The waker of the worker, while a job on it waits.
     waiting: Option<Waker>,
@@ -34,7 +34,7 @@ struct Mail {
 
 /// The kind of a job in a mailbox.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MailKind {
     /// A woken local future.
     Local,
     /// A job sent to the worker, such as a share of a broadcast. It may be dropped on any thread.
@@ -44,7 +44,7 @@ enum Kind {
 impl Mailbox {
     /// Queues a future. The worker must then be woken if it is parked.
     pub(in crate::engine) fn send(&self, job: Job) {
-        let waiting = self.queue(Kind::Local, Priority::Normal, job);
+        let waiting = self.queue(MailKind::Local, Priority::Normal, job);
         waiting.into_iter().for_each(Waker::wake);
     }
 
@@ -52,10 +52,10 @@ impl Mailbox {
     /// has chosen the worker, or has picked it. Returns the waker of the worker if a job on it waits, for the
     /// caller to wake.
     pub(in crate::engine) fn send_share(&self, class: Priority, share: Job) -> Option<Waker> {
-        self.queue(Kind::Share, class, share)
+        self.queue(MailKind::Share, class, share)
     }
 
-    fn queue(&self, kind: Kind, class: Priority, job: Job) -> Option<Waker> {
+    fn queue(&self, kind: MailKind, class: Priority, job: Job) -> Option<Waker> {
         let mut mail = self.mail.lock();
         mail.jobs.push_back((kind, class, job));
         // The fences of `after_publishing` and `announce` ensure that a worker sees the job before it parks.
@@ -84,7 +84,7 @@ impl Mailbox {
 
     /// Takes all shares, for a thread that drops them.
     pub(in crate::engine) fn take_shares(&self) -> Vec<Job> {
-        self.take_where(&|kind, _| kind == Kind::Share)
+        self.take_where(&|kind, _| kind == MailKind::Share)
     }
 
     /// Drops completed entries, if the `most` of the calls since the last look add up to the number of jobs.
@@ -95,7 +95,7 @@ impl Mailbox {
         }
     }
 
-    fn take_where(&self, takes: &dyn Fn(Kind, &Job) -> bool) -> Vec<Job> {
+    fn take_where(&self, takes: &dyn Fn(MailKind, &Job) -> bool) -> Vec<Job> {
         if self.is_empty() {
             return Vec::new();
         }

@@ -47,7 +47,7 @@ pub(crate) struct Semaphore {
 #[derive(Default)]
 struct Waiters {
     /// By number.
-    entries: SortedMap<u64, Entry>,
+    entries: SortedMap<u64, Registered>,
     /// The last number in use.
     last: u64,
 }
@@ -119,7 +119,7 @@ pub(crate) trait Late: Send + Sync {
 }
 
 /// How a waiter is woken, and its thread, if that may be [late](Late).
-struct Entry {
+struct Registered {
     waker: Waker,
     thread: Option<Arc<dyn Late>>,
 }
@@ -174,7 +174,8 @@ impl Semaphore {
     /// Wakes all waiters, because they will get no permit.
     pub(crate) fn wake_all(&self) {
         let mut all = self.change_waiters(|waiters| mem::take(&mut waiters.entries));
-        iter::from_fn(|| all.pop_first()).for_each(|Entry { waker, .. }| contain(|| waker.wake()));
+        iter::from_fn(|| all.pop_first())
+            .for_each(|Registered { waker, .. }| contain(|| waker.wake()));
     }
 
     /// Changes the waiters, and updates their bit in the state.
@@ -216,7 +217,7 @@ impl Waiter {
     /// The caller must try to take a permit before it waits (Waiter rule).
     pub(crate) fn register(&mut self, waker: &Waker, thread: Option<Arc<dyn Late>>) {
         // The clone runs user code, as does the drop of the former waker: both are outside the lock.
-        let entry = Entry { waker: waker.clone(), thread };
+        let entry = Registered { waker: waker.clone(), thread };
         let former = self.semaphore.change_waiters(|waiters| {
             let number = *self.number.get_or_insert_with(|| {
                 waiters.last += 1;

@@ -42,7 +42,7 @@ use brigade_sync::{CachePadded, MutexGuard, OnceLock, time};
 use brigade_timer::{Agenda, Key};
 pub(crate) use clock::Clock;
 pub(crate) use entry::{Due, Entry};
-use part::{Accepts, Part, Pending};
+use part::{Part, Pending, TimersOf};
 
 /// No deadline.
 const NONE: u64 = u64::MAX;
@@ -303,7 +303,7 @@ impl Timers {
     /// closures. Wakers stay, because a running job may wait for a timer. Closures that run once also stay if
     /// the pool `finishes` all accepted work.
     pub(crate) fn close(&self, finishes: bool) -> Vec<Entry> {
-        self.take_unless(Accepts::Wakers, &|entry| match entry {
+        self.take_unless(TimersOf::Wakers, &|entry| match entry {
             Entry::Wake(_) => true,
             Entry::Run { repeats, .. } => finishes && !repeats,
         })
@@ -312,11 +312,11 @@ impl Timers {
     /// Takes all timers of an ended pool, for the caller to [give up](Entry::give_up), and accepts nothing
     /// any more.
     pub(crate) fn end(&self) -> Vec<Entry> {
-        self.take_unless(Accepts::Nothing, &|_| false)
+        self.take_unless(TimersOf::Nothing, &|_| false)
     }
 
     /// Accepts no other timers than these, and takes all entries for which `stays` returns `false`.
-    fn take_unless(&self, accepts: Accepts, stays: &dyn Fn(&Entry) -> bool) -> Vec<Entry> {
+    fn take_unless(&self, accepts: TimersOf, stays: &dyn Fn(&Entry) -> bool) -> Vec<Entry> {
         let mut taken = Vec::new();
         for (index, part) in self.parts.iter().enumerate() {
             let mut pending = part.pending.lock();

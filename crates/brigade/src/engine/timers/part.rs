@@ -20,12 +20,12 @@ pub(in crate::engine) struct Part {
 pub(in crate::engine) struct Pending {
     /// The timers; `None` until the first is set.
     pub(in crate::engine) agenda: Option<Box<dyn Agenda<Entry>>>,
-    pub(in crate::engine) accepts: Accepts,
+    pub(in crate::engine) accepts: TimersOf,
 }
 
 /// Which timers may still be set.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::engine) enum Accepts {
+pub(in crate::engine) enum TimersOf {
     #[default]
     All,
     /// The pool is closed; its jobs and futures continue for a while.
@@ -54,6 +54,6 @@ impl Part {
 impl Pending {
     /// Whether this timer may still be set.
     pub(in crate::engine) fn accepts(&self, entry: &Entry) -> bool {
-        self.accepts < if entry.is_closure() { Accepts::Wakers } else { Accepts::Nothing }
+        self.accepts < if entry.is_closure() { TimersOf::Wakers } else { TimersOf::Nothing }
     }
 }

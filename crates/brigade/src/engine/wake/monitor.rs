@@ -36,14 +36,14 @@ pub fn monitor_runs() -> bool {
 
 #[derive(Default)]
 struct Monitor {
-    state: Mutex<State>,
+    state: Mutex<WatchList>,
     /// Notified when a pool asks.
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    pools: Vec<Watched>,
+struct WatchList {
+    pools: Vec<WatchedPool>,
     /// Whether the thread exists.
     runs: bool,
     /// Whether a pool has asked since the thread last checked.
@@ -51,7 +51,7 @@ struct State {
 }
 
 /// A watched pool.
-struct Watched {
+struct WatchedPool {
     key: Key,
     how: Watch,
     /// Looks left before the pool is watched less closely, unless it asks again.
@@ -126,7 +126,7 @@ pub(in crate::engine) fn look(shared: &Shared, (before, now): (Watch, Watch), se
     }
 }
 
-impl State {
+impl WatchList {
     /// Watches a pool for [`LOOKS`] looks, at least as closely as `how`; returns how closely.
     fn watch(&mut self, key: Key, how: Watch) -> Watch {
         self.is_asked = true;
@@ -136,7 +136,7 @@ impl State {
                 pool.how
             }
             None => {
-                self.pools.push(Watched { key, how, left: LOOKS });
+                self.pools.push(WatchedPool { key, how, left: LOOKS });
                 how
             }
         }
@@ -200,9 +200,9 @@ impl Monitor {
     /// Sleeps until the next look; `None` if the thread must end.
     fn sleep<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State>,
+        mut state: MutexGuard<'a, WatchList>,
         mut period: Duration,
-    ) -> Option<MutexGuard<'a, State>> {
+    ) -> Option<MutexGuard<'a, WatchList>> {
         let mut begun = time::now();
         loop {
             if std::mem::take(&mut state.is_asked) {

@@ -11,12 +11,12 @@ use crate::engine::sleep::resources::Driver;
 
 /// The driver, if any.
 pub(crate) struct Driving {
-    state: Mutex<State>,
+    state: Mutex<DriverState>,
     /// Whether there is a driver, for a check without the lock.
     is_made: AtomicBool,
 }
 
-enum State {
+enum DriverState {
     /// Nothing has been registered.
     None,
     #[cfg_attr(not(feature = "io"), expect(dead_code, reason = "nothing makes one"))]
@@ -39,7 +39,7 @@ impl Driving {
     pub(crate) const CAN_BE_MADE: bool = cfg!(feature = "io");
 
     pub(crate) fn new() -> Self {
-        Self { state: Mutex::new(State::None), is_made: AtomicBool::new(false) }
+        Self { state: Mutex::new(DriverState::None), is_made: AtomicBool::new(false) }
     }
 
     #[inline]
@@ -54,8 +54,8 @@ impl Driving {
             return None;
         }
         match &*self.state.lock() {
-            State::Made(driver) => Some(driver.clone()),
-            State::None | State::Closed => None,
+            DriverState::Made(driver) => Some(driver.clone()),
+            DriverState::None | DriverState::Closed => None,
         }
     }
 
@@ -68,11 +68,11 @@ impl Driving {
     ) -> std::io::Result<(DriverRef, bool)> {
         let mut state = self.state.lock();
         match &*state {
-            State::Made(driver) => Ok((driver.clone(), false)),
-            State::Closed => Err(closed()),
-            State::None => {
+            DriverState::Made(driver) => Ok((driver.clone(), false)),
+            DriverState::Closed => Err(closed()),
+            DriverState::None => {
                 let driver = Driver::with_blocking(blocking)?;
-                *state = State::Made(driver.clone());
+                *state = DriverState::Made(driver.clone());
                 self.is_made.store(true, Ordering::Relaxed);
                 Ok((driver, true))
             }
@@ -116,9 +116,9 @@ impl Driving {
 
     /// Wakes all operations that wait for events, which then fail, and drops the pool's reference to the driver.
     pub(crate) fn close(&self, wake: &mut impl FnMut(Waker)) {
-        let former = core::mem::replace(&mut *self.state.lock(), State::Closed);
+        let former = core::mem::replace(&mut *self.state.lock(), DriverState::Closed);
         self.is_made.store(false, Ordering::Relaxed);
-        if let State::Made(driver) = former {
+        if let DriverState::Made(driver) = former {
             driver.close(wake);
         }
     }
