@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use brigade::io::{PipeReader, PipeWriter, pipe};
 use brigade::time::sleep;
-use brigade::{Handle, Pool, Shutdown};
+use brigade::{Handle, Pool, Shutdown, Timer};
 use futures_lite::future::{block_on, poll_once};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
@@ -85,6 +85,14 @@ const OPERATIONS: &[Operation] = &[
             }
         })
     }),
+    ("delay-cancelled", MANY, |pool, count| {
+        delays(pool, count, |pool| {
+            assert!(delay(pool, Duration::from_secs(3600)).cancel());
+        })
+    }),
+    ("delay-fired", MANY, |pool, count| {
+        delays(pool, count, |pool| drop(delay(pool, Duration::ZERO)))
+    }),
     ("wake-task", MANY, wake_task),
     ("wake-worker", SLEEPS, |pool, count| {
         repeat(count, || {
@@ -106,6 +114,23 @@ const OPERATIONS: &[Operation] = &[
         block_on(first.write_all(&[1]))
     }),
 ];
+
+/// Calls this in a job of the open pool: a closed one accepts no delayed closure.
+fn delays(pool: &Pool, count: u64, call: fn(Handle)) -> io::Result<()> {
+    let (handle, over) = (pool.handle(), Arc::new(Barrier::new(2)));
+    let is_over = over.clone();
+    pool.execute(move || {
+        repeat(count, || call(handle));
+        is_over.wait();
+    });
+    over.wait();
+    Ok(())
+}
+
+/// Delays a closure.
+fn delay(pool: Handle, time: Duration) -> Timer {
+    pool.job().after(time).execute(|| _ = black_box(1)).expect("an open pool")
+}
 
 fn repeat(count: u64, mut call: impl FnMut()) {
     (0..count).for_each(|_| call());
