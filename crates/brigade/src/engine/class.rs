@@ -191,10 +191,9 @@ impl Worker {
         }
         // Counts like any job, so that timers, events and work elsewhere get their turn. Counted before the job, which
         // may panic.
-        let worker = self;
-        worker.pace.count();
-        worker.class.continue_row(worker.pace.turn());
-        let job = worker.shared.queues.lanes.pop_high(&worker.shared.idle);
+        self.pace.count();
+        self.class.continue_row(self.pace.turn());
+        let job = self.shared.queues.lanes.pop_high(&self.shared.idle);
         job.map(|job| self.run_as(Priority::High, || self.run(job))).is_some()
     }
 }

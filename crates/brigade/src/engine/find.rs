@@ -84,17 +84,16 @@ impl Worker {
     /// Finds a job without becoming a searcher.
     #[inline(always)]
     fn find_near(&self) -> Option<Job> {
-        let worker = self;
-        let own = worker.take_part().or_else(|| worker.take_mail_in_turn());
+        let own = self.take_part().or_else(|| self.take_mail_in_turn());
         let own = own.or_else(|| self.refill(self.share()));
-        if let Some(job) = own.or_else(|| worker.take_mail()) {
+        if let Some(job) = own.or_else(|| self.take_mail()) {
             return Some(job);
         }
         // This worker is about to wait for events again, unless a peer runs.
-        let will_wait = worker.activity.has_slept_on_driver.get()
-            && worker.shared.idle.snapshot().running() <= 1;
+        let will_wait =
+            self.activity.has_slept_on_driver.get() && self.shared.idle.snapshot().running() <= 1;
         if !will_wait && self.poll_events() {
-            let own = worker.local.pop().or_else(|| worker.take_mail());
+            let own = self.local.pop().or_else(|| self.take_mail());
             return own.or_else(|| self.refill(self.share()));
         }
         None
@@ -212,13 +211,12 @@ impl Worker {
 
     /// Tries every peer once: nearer peers first, equally near peers from a random start.
     fn steal(&self) -> Result<Job, StealError> {
-        let worker = self;
-        let count = worker.shared.queues.peers.len();
+        let count = self.shared.queues.peers.len();
         let start = self.route.random.borrow_mut().usize(..count);
-        let near = worker.shared.config.neighbours.of_worker(worker.index);
+        let near = self.shared.config.neighbours.of_worker(self.index);
         let rotated = move |count| (0..count).map(move |offset| (start + offset) % count);
         let nearest = near.iter().flat_map(|ring| rotated(ring.len()).map(|place| ring[place]));
-        let others = rotated(count).filter(|&peer| peer != worker.index && !near.have(peer));
+        let others = rotated(count).filter(|&peer| peer != self.index && !near.have(peer));
         let mut error = StealError::Empty;
         let found = nearest.chain(others).find_map(|peer| self.steal_from(peer, &mut error));
         found.ok_or(error)
@@ -245,10 +243,9 @@ impl Worker {
     /// Looks at the queue of a peer. If the queue has not moved since the last look, takes half of the jobs: returns
     /// the oldest and queues the rest. If it has moved or is empty, the next look is at the next peer.
     pub(super) fn steal_stalled(&self) -> Option<Job> {
-        let worker = self;
-        let (peers, look) = (&worker.shared.queues.peers, &self.route.look);
+        let (peers, look) = (&self.shared.queues.peers, &self.route.look);
         let index = look.peer.get();
-        let queue = peers.get(index).filter(|_| index != worker.index).map(|peer| &peer.remote);
+        let queue = peers.get(index).filter(|_| index != self.index).map(|peer| &peer.remote);
         let seen = queue.filter(|queue| queue.len() > 0).map(|queue| (queue, queue.epoch()));
         match (seen, look.epoch.take()) {
             (Some((_, epoch)), None) => {
@@ -256,13 +253,13 @@ impl Worker {
                 None
             }
             (Some((queue, epoch)), Some(last)) if epoch == last => {
-                let before = worker.local.len();
-                let job = worker.local.steal_from(queue).ok()?;
-                worker.me.counters.stolen.add(1);
-                worker.tell_of_steal(before, index);
+                let before = self.local.len();
+                let job = self.local.steal_from(queue).ok()?;
+                self.me.counters.stolen.add(1);
+                self.tell_of_steal(before, index);
                 // If the queue has not moved by the next look, the remaining jobs have waited for long enough.
                 look.epoch.set(Some(queue.epoch()));
-                worker.notify_of_taken();
+                self.notify_of_taken();
                 Some(job)
             }
             _ => {

@@ -5,7 +5,7 @@ use core::iter;
 
 use brigade_task::{Job, Outcome, return_tickets};
 
-use super::queues::injectors::{BATCH, SWEEP};
+use super::queues::injectors::SWEEP;
 use super::queues::lane::Looks;
 use super::shared::Shared;
 use super::worker::Worker;
@@ -26,7 +26,7 @@ pub(super) struct Leftovers {
 impl Leftovers {
     /// Counts an entry; returns whether it is time for a sweep.
     fn add(&self) -> bool {
-        let left = (self.left.get() + 1) % BATCH;
+        let left = (self.left.get() + 1) % (SWEEP / 2);
         self.left.set(left);
         left == 0
     }

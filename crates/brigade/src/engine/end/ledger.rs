@@ -7,7 +7,7 @@ use brigade_task::{Cause, Job, Outcome};
 
 use super::off_pool::{OffPool, cancel_contained};
 use crate::engine::queues::Queues;
-use crate::engine::queues::injectors::BATCH;
+use crate::engine::queues::injectors::SWEEP;
 use crate::engine::queues::peers::Peers;
 use crate::values::Totals;
 
@@ -80,7 +80,7 @@ impl Ledger {
     /// Notes that a queued job has ended off the pool; `true` if it is time to sweep completed entries.
     #[must_use]
     pub(in crate::engine) fn leaves_entry(&self) -> bool {
-        (self.left.fetch_add(1, Ordering::Relaxed) + 1) % BATCH as u64 == 0
+        (self.left.fetch_add(1, Ordering::Relaxed) + 1) % (SWEEP / 2) as u64 == 0
     }
 
     /// Counts rejected jobs.

@@ -110,15 +110,14 @@ impl Worker {
 
     /// Runs parts outside of any job until the worker must look elsewhere, or none is left.
     fn run_parts(&self, first: Job, region: Region) {
-        let worker = self;
-        let _end = Defer(|| worker.me.origins.end(0));
+        let _end = Defer(|| self.me.origins.end(0));
         self.activity.has_run_parts.set(true);
         let _kept = keep_tickets();
         self.run(first);
-        let interrupts = || worker.shared.idle.snapshot().interrupts();
-        while !worker.pace.is_due_next() && !interrupts() && self.run_own_part(region, 0) {
-            worker.end_if_orphan();
-            worker.pace.count();
+        let interrupts = || self.shared.idle.snapshot().interrupts();
+        while !self.pace.is_due_next() && !interrupts() && self.run_own_part(region, 0) {
+            self.end_if_orphan();
+            self.pace.count();
         }
     }
 
@@ -126,14 +125,13 @@ impl Worker {
     /// scopes has one frame of this on its stack for each level, so the other ways of a wait are not in it.
     #[inline]
     pub(crate) fn run_own_parts(&self, region: Region, own: u64) {
-        let worker = self;
         // The body may have forked.
-        worker.end_if_orphan();
-        let _inside = worker.run_inside_job();
-        let origins = worker.me.origins.begin(region, own);
-        worker.note_polling(false);
+        self.end_if_orphan();
+        let _inside = self.run_inside_job();
+        let origins = self.me.origins.begin(region, own);
+        self.note_polling(false);
         while self.run_own_part(region, own) {}
-        worker.me.origins.end(origins);
+        self.me.origins.end(origins);
         return_tickets();
     }
 

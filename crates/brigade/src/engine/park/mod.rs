@@ -55,22 +55,21 @@ impl Worker {
         until: Option<Instant>,
         is_over: impl FnOnce() -> bool,
     ) -> Parked {
-        let worker = self;
-        let shared = &*worker.shared;
-        worker.pace.pause();
-        worker.me.counters.parks.add(1);
-        worker.forks.shrink();
-        worker.note_polling(false);
+        let shared = &*self.shared;
+        self.pace.pause();
+        self.me.counters.parks.add(1);
+        self.forks.shrink();
+        self.note_polling(false);
         let events = &shared.events;
         let announced = shared.idle.announce(Parking {
-            index: worker.index,
+            index: self.index,
             is_cold: !self.activity.has_found.get(),
             holder_wanted: events.are_wanted(),
             is_called: events.take_call(),
         });
         // The last look, at every source of work.
-        worker.fence_forks_or_ask();
-        if shared.queues.has_work() || !worker.me.mailbox.is_empty() || is_over() {
+        self.fence_forks_or_ask();
+        if shared.queues.has_work() || !self.me.mailbox.is_empty() || is_over() {
             return self.withdraw();
         }
         if shared.is_held_up() {
@@ -81,9 +80,9 @@ impl Worker {
         if announced.may_terminate {
             shared.try_terminate();
         }
-        worker.me.counters.falls_asleep();
+        self.me.counters.falls_asleep();
         let parked = self.sleep(until, announced.holds_driver);
-        worker.me.counters.wakes_up();
+        self.me.counters.wakes_up();
         parked
     }
 
@@ -93,7 +92,8 @@ impl Worker {
             self.tell(What::Search(Since::Parked));
             return Parked::Search;
         }
-        self.me.sleeper.spot.parker.park(None);
+        let spot = &self.me.sleeper.spot;
+        spot.parker.park(None);
         self.woken()
     }
 
@@ -112,14 +112,13 @@ impl Worker {
 
     /// Sleeps until this worker is picked, sees events, or leaves; at the latest until the given time.
     fn sleep(&self, until: Option<Instant>, mut holds_driver: bool) -> Parked {
-        let worker = self;
-        worker.tell(What::Parked { holds_driver, since: Since::Running });
+        self.tell(What::Parked { holds_driver, since: Since::Running });
         let mut spin = self.spin();
-        let patience = worker.shared.config.keep_alive.unwrap_or(KEEP_ALIVE);
+        let patience = self.shared.config.keep_alive.unwrap_or(KEEP_ALIVE);
         let mut leave_at = until.or_else(|| self.leave_at(patience));
         loop {
             // A surplus worker leaves at once.
-            let is_surplus = worker.shared.idle.snapshot().has_surplus() && worker.depth() == 0;
+            let is_surplus = self.shared.idle.snapshot().has_surplus() && self.depth() == 0;
             if is_surplus || leave_at.is_some_and(|at| at <= time::now()) {
                 if until.is_some() {
                     return self.withdraw();
@@ -131,17 +130,18 @@ impl Worker {
             }
             if !holds_driver && self.takes_driver() {
                 holds_driver = true;
-                worker.tell(What::Parked { holds_driver, since: Since::Parked });
+                self.tell(What::Parked { holds_driver, since: Since::Parked });
             }
             spin.take_if(|spin| !spin.goes_on());
             let spins = spin.is_some();
             let timeout = if spins { Some(Duration::ZERO) } else { leave_at.map(time::until) };
             let parked = if holds_driver {
-                worker.activity.has_slept_on_driver.set(true);
+                self.activity.has_slept_on_driver.set(true);
                 self.poll_as_sleeper(timeout)
             } else {
-                let parker = &worker.me.sleeper.spot.parker;
-                let has_token = if spins { parker.try_take() } else { parker.park(timeout) };
+                let spot = &self.me.sleeper.spot;
+                let has_token =
+                    if spins { spot.parker.try_take() } else { spot.parker.park(timeout) };
                 has_token.then(|| self.woken())
             };
             if let Some(parked) = parked {

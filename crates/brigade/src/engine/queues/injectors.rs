@@ -33,12 +33,12 @@ use crate::values::{Config, Queueing};
 pub(in crate::engine) const MAX_SHARDS: usize = 16;
 
 /// The most jobs taken from the injector at once: enough to amortize two contended writes, few enough to leave half a
-/// queue for the jobs they spawn. As many completed entries a worker, or the threads off the pool, may leave in queues before
-/// a sweep.
+/// queue for the jobs they spawn.
 pub(in crate::engine) const BATCH: usize = 64;
 
-/// The number of entries that a sweep looks at in a queue: twice the number of those that trigger it, so that sweeps outpace new ones.
-pub(in crate::engine) const SWEEP: usize = 2 * BATCH;
+/// The number of entries that a sweep looks at in a queue. Half as many completed entries, left in queues by a worker or off the pool,
+/// bring a sweep, so that sweeps outpace new entries.
+pub(in crate::engine) const SWEEP: usize = 128;
 
 /// The injectors of one pool.
 pub(in crate::engine) struct Injectors {

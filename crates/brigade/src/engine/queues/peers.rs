@@ -15,7 +15,7 @@ use brigade_task::Part;
 use super::local::{Local, Remote};
 use super::mailbox::Mailbox;
 use super::origins::Origins;
-use crate::engine::roster::PLACES;
+use crate::engine::roster::starts::PLACES;
 use crate::engine::sleep::sleeper::Sleeper;
 use crate::values::{Awake, Config, Counters, WorkerMetrics};
 

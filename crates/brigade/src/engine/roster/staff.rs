@@ -189,8 +189,8 @@ impl Roster {
 mod tests {
     use super::*;
     use crate::engine::idle::Idle;
-    use crate::engine::roster::PLACES;
     use crate::engine::roster::Parking;
+    use crate::engine::roster::starts::PLACES;
     use crate::values::Config;
 
     fn idle(core: usize, max: usize) -> Idle {

@@ -97,7 +97,8 @@ impl Worker {
     /// Whether the pool may have a thread in this worker's place beyond its limits, because the worker runs nothing
     /// while its job unwinds.
     fn replaces_unwinding(&self) -> bool {
-        !runs_in_place() && self.shared.config.size.spare > 0
+        let size = self.shared.config.size;
+        !runs_in_place() && size.spare > 0
     }
 
     /// Whether less than a quarter of the stack is left, so that no further job may run inside a wait; where the stack is

@@ -194,7 +194,6 @@ impl Worker {
     /// token, or until the given time; returns whether there was a token.
     #[cold]
     fn run_or_park(&self, thread: &BlockedThread, until: Option<Instant>, is_own: bool) -> bool {
-        let worker = self;
         thread.lie_under_jobs(true);
         // The token may be that of the call. It stays for the end of the wait.
         if !thread.take_call() && thread.take_token() {
@@ -204,16 +203,16 @@ impl Worker {
             return false;
         }
         thread.lie_under_jobs(false);
-        let _inside = worker.run_inside_job();
-        let call = Call { shared: worker.shared.clone(), index: worker.index };
+        let _inside = self.run_inside_job();
+        let call = Call { shared: self.shared.clone(), index: self.index };
         *thread.elsewhere.lock() = Some(Elsewhere::Worker(Waker::from(Arc::new(call))));
         let slept = thread.spot.sleep_elsewhere(|| {
-            worker.shared.idle.start_search();
-            worker.shared.idle.roster().waits.begin_parked(is_own);
+            self.shared.idle.start_search();
+            self.shared.idle.roster().waits.begin_parked(is_own);
             let waits = Defer(|| {
                 // In a forked child the roster's lock may be held forever.
-                if worker.shared.key.is_here() {
-                    worker.shared.idle.roster().waits.end_parked(is_own);
+                if self.shared.key.is_here() {
+                    self.shared.idle.roster().waits.end_parked(is_own);
                 }
             });
             // A token, not `is_over`, which may count ended jobs: the waker has been told how many are left.
