@@ -109,14 +109,10 @@ impl Idle {
     /// Changes the roster under its lock, and the parts of the state derived from it. The fence is for a caller on
     /// which submitters relied until now: it must look at every source once more.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Roster) -> R) -> R {
-        self.change_and_see(change).0
-    }
-
-    /// Like [`change`](Self::change); also returns the state after the change.
-    fn change_and_see<R>(&self, change: impl FnOnce(&mut Roster) -> R) -> (R, Snapshot) {
         let mut roster = self.roster.lock();
         let result = change(&mut roster);
-        (result, self.show(roster))
+        self.show(roster);
+        result
     }
 
     /// Updates the state with the changes of the roster, and unlocks it. Returns the state after that.
@@ -212,8 +208,9 @@ impl Idle {
     /// It becomes the driver holder if a holder is wanted and there is none. While other workers run, which poll, it
     /// must also be called.
     pub(crate) fn announce(&self, parking: Parking) -> Announced {
-        let (holds_driver, now) =
-            self.change_and_see(|roster| roster.park(parking, self.snapshot().running()));
+        let mut roster = self.roster.lock();
+        let holds_driver = roster.park(parking, self.snapshot().running());
+        let now = self.show(roster);
         // If the pool is still open, the thread that closes it sees this worker parked.
         let may_end = now.closed() && now.all_parked();
         Announced { holds_driver, may_terminate: may_end || now.quiet_awaited() }

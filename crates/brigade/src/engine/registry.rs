@@ -44,7 +44,7 @@ impl Drop for Last {
 /// The relation of the calling thread to a pool.
 #[derive(Clone, Copy)]
 pub(crate) enum At<'a> {
-    /// The thread is the worker of the pool with this worker.
+    /// The thread is this worker of the pool.
     Worker(&'a Worker),
     /// The thread is not a worker of the pool.
     Outside(&'a Arc<Shared>),
@@ -62,7 +62,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// The worker of the worker, if the thread is one.
+    /// The worker, if the thread is one.
     pub(crate) fn worker(self) -> Option<&'a Worker> {
         if let At::Worker(worker) = self { Some(worker) } else { None }
     }
@@ -144,8 +144,17 @@ pub(crate) fn current_pool() -> Option<Key> {
 /// the pool is compiled once.
 #[inline(always)]
 pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+    call_by(reach_by, key, call)
+}
+
+/// Calls a closure with the relation of this thread to a pool.
+type Reach = fn(Key, &mut dyn FnMut(At<'_>));
+
+/// Calls a closure by a function that is compiled once.
+#[inline(always)]
+fn call_by<R>(reach: Reach, key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     let (mut call, mut result) = (Some(call), None);
-    reach_by(key, &mut |at| result = call.take().map(|call| call(at)));
+    reach(key, &mut |at| result = call.take().map(|call| call(at)));
     let Some(result) = result else { unreachable!("it is called once") };
     result
 }
@@ -155,7 +164,7 @@ pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
 pub(crate) fn reach_inline<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     with_worker(|worker| match worker {
         Some(worker) if worker.is_of(key) => call(At::Worker(worker)),
-        _ => reach(key, call),
+        _ => call_by(reach_from_outside, key, call),
     })
 }
 
@@ -166,12 +175,6 @@ pub(crate) fn class_here(key: Key) -> Priority {
     with_worker(|own| {
         own.filter(|own| own.is_of(key)).map_or_else(Priority::default, Worker::class)
     })
-}
-
-/// Wraps and counts work rejected by a pool although it was not full, with the reason.
-#[cold]
-pub(crate) fn rejected<W>(key: Key, work: W) -> Rejected<W> {
-    reach(key, |at| at.rejected(work))
 }
 
 /// Like [`reach`], without a look-up, for the owner of a pool.
@@ -195,6 +198,7 @@ fn reach_by(key: Key, call: &mut dyn FnMut(At<'_>)) {
     });
 }
 
+#[inline(never)]
 fn reach_from_outside(key: Key, call: &mut dyn FnMut(At<'_>)) {
     if !key.is_here() {
         return call(At::Gone(Reason::Forked));

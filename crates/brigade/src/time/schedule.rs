@@ -30,7 +30,7 @@ use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
 use super::Missed;
 use super::timer::{Control, Stage, Timer, TimerState};
 use crate::engine::{
-    Due, Entry, Key, TimerKey, class_here, drop_off_pool, now_in, reach, reach_inline, rejected,
+    Due, Entry, Key, TimerKey, class_here, drop_off_pool, now_in, reach, reach_inline,
 };
 use crate::submission::{JobBuilder, Options, job_name, watcher_of};
 use crate::values::{Priority, Rejected};
@@ -80,7 +80,7 @@ pub(super) fn schedule<F: Send + 'static>(
         return Ok(Timer::new(schedule, pool));
     }
     let Some(closure) = schedule.closure.lock().take() else { unreachable!("nothing took it") };
-    Err(rejected(pool, closure))
+    Err(reach(pool, |at| at.rejected(closure)))
 }
 
 impl<F: Send + 'static> Schedule<F> {

@@ -1,4 +1,4 @@
-//! Closing a pool, and waiting until it is idle or has ended. [`work`](crate::engine::work) decides when it is.
+//! Closing a pool, and waiting until it is idle or has ended. `mod.rs` beside this file decides when it is.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The deque of forks and jobs of scopes. `engine/fork/FORKS.md` has the protocol.
+//! The deque of forks and jobs of scopes, and the looks that see them. `FORKS.md` has the protocol.
 
 use std::sync::Arc;
 
