@@ -8,7 +8,7 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::model::{check, turn};
 use loom::thread;
 
-use super::semaphore::{Permit, Semaphore, Waiter};
+use super::{Permit, Semaphore, Waiter};
 use crate::engine::sleep::events::blocked::BlockedThread;
 
 /// Compiles only if the facade really is loom's.
