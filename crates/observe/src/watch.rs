@@ -48,6 +48,7 @@ struct Watched {
 }
 
 /// The watch over a job of an observed pool, kept inside the job: dropped with an unrun job, it reports a cancellation.
+#[derive(Default)]
 pub struct Watch(Option<Box<dyn Watching>>);
 
 impl Watcher {

@@ -18,6 +18,7 @@
 //! No user code runs under the lock of the state. The engine is not called under this lock either, because the
 //! engine may start a thread. The closure has a separate lock, for which no thread ever waits.
 
+use core::mem;
 use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
@@ -153,7 +154,7 @@ impl<F: Send + 'static> Schedule<F> {
 
 impl<F: Send + 'static> Due for Schedule<F> {
     fn due(self: Arc<Self>) -> Job {
-        let watch = Some(self.watcher.clone().begin(false));
+        let watch = self.watcher.clone().begin(false);
         Job::new(Run { schedule: Some(self), watch })
     }
 
@@ -231,7 +232,7 @@ fn unset_timer(pool: Key, timer: Option<TimerKey>) {
 /// A run of a schedule, as a job.
 struct Run<F: Send + 'static> {
     schedule: Option<Arc<Schedule<F>>>,
-    watch: Option<Watch>,
+    watch: Watch,
 }
 
 impl<F: Send + 'static> Work for Run<F> {
@@ -251,7 +252,7 @@ impl<F: Send + 'static> Work for Run<F> {
     fn run(mut self) {
         let Some(schedule) = self.schedule.take() else { return };
         let run: &mut dyn FnMut() = &mut || schedule.run();
-        self.watch.take().into_iter().for_each(|watch| watch.run(&mut *run));
+        mem::take(&mut self.watch).run(run);
     }
 }
 
