@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # After a change of tests or of a protocol: changes the code in ways that a test should see, and says which changes none saw: `ci/mutants.sh [MODULE [COUNT]]`.
 #
-# MODULE is queue, task, burst or sync, or a folder in crates/brigade/src, such as idle; by default each module of docs/mutants.md.
+# MODULE is queue, task, burst or sync, or a folder in crates/brigade/src, such as wake; by default each module of docs/mutants.md.
 # COUNT is how many of its mutants are tried, evenly spread; by default 40, and 0 is all. BRIGADE_MUTANTS_FROM is the number of the first.
 # A mutant is killed by the unit tests of its crate, or by the random programs of ci/seeded.sh within BRIGADE_MUTANTS_SECONDS (20).
 # The results are in target/mutants/MODULE.txt. Works on a copy, in target/mutants/tree. Needs jq.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-modules=(queue task burst sync idle engine semaphore timers task_set)
+modules=(queue task burst sync wake roster engine semaphore timers task_set)
 [[ $# -eq 0 ]] || modules=("$1")
 count="${2:-40}"
 from="${BRIGADE_MUTANTS_FROM:-0}"
