@@ -83,8 +83,7 @@ circles() {
             if (sub(/^crate::/, "", path)) base = ""
             while (sub(/^super::/, "", path)) if (!sub(/\/[^\/]*$/, "", base)) base = ""
             path = found((base == "" ? "" : base "::") path)
-            # Data that all modules of the engine may name.
-            if (path != "" && path != module && path !~ /^engine\/(shared|worker)$/) print module, path
+            if (path != "" && path != module) print module, path
         }
         BEGIN { while ((getline file < list) > 0) known[module_of(file)] }
         FNR == 1 { module = module_of(FILENAME); statement = "" }

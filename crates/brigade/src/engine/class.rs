@@ -7,25 +7,8 @@ use brigade_task::{Attachment, Job, attach};
 
 use super::key::Key;
 use super::pace::TURNS;
-use super::worker::{Worker, with_worker};
+use super::worker::{Class, Worker, with_worker};
 use crate::values::{AGEING, Priority};
-
-/// The classes of the running job and of the job taken last, and the row of high jobs.
-#[derive(Default)]
-pub(super) struct Class {
-    /// The class of the running job.
-    running: Cell<Priority>,
-    /// The class of the job taken last, until it runs.
-    taken: Cell<Priority>,
-    /// The worker's pool while it runs a normal job, otherwise no pool: submissions compare it with their pool.
-    open_to: Cell<Key>,
-    /// High jobs run in a row.
-    high: Cell<u32>,
-    /// The turn after the last high job: the next high job continues the row if it begins in this turn.
-    turn: Cell<u64>,
-    /// Whether the row is so long that the next search begins with lower classes.
-    yields: Cell<bool>,
-}
 
 impl Class {
     /// The class of a worker of `pool` that runs nothing.

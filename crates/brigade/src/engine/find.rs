@@ -1,9 +1,7 @@
 //! How a worker finds a job that is not on its own queue: at the injectors, at its peers, in the lanes.
 
-use core::cell::{Cell, RefCell};
-
 use brigade_observe::{Since, What};
-use brigade_queue::{Cursor, StealError};
+use brigade_queue::StealError;
 use brigade_sync::hint;
 use brigade_task::Job;
 
@@ -11,32 +9,6 @@ use super::idle::Parked;
 use super::queues::injectors::{BATCH, Share};
 use super::sleep::backoff::Backoff;
 use super::worker::Worker;
-
-/// Where a search begins.
-pub(super) struct Route {
-    /// The injector used last.
-    pub(super) cursor: Cursor,
-    /// Picks the first peer to try.
-    random: RefCell<fastrand::Rng>,
-    pub(super) look: PeerLook,
-}
-
-impl Route {
-    pub(super) fn new(index: usize) -> Self {
-        // The same seed at every start: a pool's behaviour depends on timing alone.
-        let random = RefCell::new(fastrand::Rng::with_seed(index as u64));
-        Self { cursor: Cursor::at(index), random, look: PeerLook::default() }
-    }
-}
-
-/// A worker's look at the queue of a peer.
-#[derive(Default)]
-pub(super) struct PeerLook {
-    /// The peer.
-    peer: Cell<usize>,
-    /// The epoch of the queue at the last look, if it had jobs.
-    epoch: Cell<Option<u64>>,
-}
 
 impl Worker {
     /// Takes the pool's oldest job, if the workers have no queues of their own, and no fork or mail here comes first.

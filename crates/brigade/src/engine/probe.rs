@@ -57,6 +57,15 @@ impl Worker {
         idle.snapshot().is_traced().then(pen)
     }
 
+    /// Records the start of the thread.
+    pub(super) fn tell_start(&self) {
+        self.tell(What::Starts(match self.role {
+            Role::Core => "core",
+            Role::BeyondCore => "beyond the core size",
+            Role::Spare => "in place of a blocked one",
+        }));
+    }
+
     /// Records a steal: the returned job, and the jobs queued here since there were `before`.
     pub(super) fn tell_of_steal(&self, before: usize, from: usize) {
         let jobs = 1 + self.local.len().saturating_sub(before);
@@ -76,15 +85,6 @@ impl Shared {
         }
         wake();
     }
-}
-
-/// The start of a worker in this role.
-pub(super) fn starts(role: Role) -> What {
-    What::Starts(match role {
-        Role::Core => "core",
-        Role::BeyondCore => "beyond the core size",
-        Role::Spare => "in place of a blocked one",
-    })
 }
 
 #[cfg(feature = "trace")]

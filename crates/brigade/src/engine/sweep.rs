@@ -1,27 +1,12 @@
 //! The entries of completed jobs, which stay in queues until a sweep.
 
-use core::cell::{Cell, RefCell};
 use core::iter;
 
 use brigade_task::{Job, Outcome, return_tickets};
 
 use super::queues::injectors::SWEEP;
-use super::queues::lane::Looks;
 use super::shared::Shared;
-use super::worker::Worker;
-
-/// Completed entries in queues, as far as a worker knows.
-#[derive(Default)]
-pub(super) struct Leftovers {
-    /// The entries left by this worker since the last sweep.
-    left: Cell<usize>,
-    /// The number of injector sweeps when the worker last compacted the own queue.
-    sweeps: Cell<u64>,
-    /// When all parts of the own deque are looked at.
-    looks: RefCell<Looks>,
-    /// A position on this deque below which all parts have stayed during the running job; `None` if all have.
-    pub(super) lowest_gap: Cell<Option<u64>>,
-}
+use super::worker::{Leftovers, Worker};
 
 impl Leftovers {
     /// Counts an entry; returns whether it is time for a sweep.

@@ -2,34 +2,30 @@
 //! life and its counters, and each protocol has its functions in its own module.
 
 use core::any::Any;
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 
 use brigade_observe::{Record, What};
-use brigade_queue::deque;
+use brigade_queue::{Cursor, deque};
 use brigade_sync::fork::OnChild;
 use brigade_sync::{Stack, call_user};
 use brigade_task::{Cause, Job, Outcome, Part, drop_contained};
 
-use super::class::Class;
 use super::current;
 use super::end::off_pool::cancel_and_tell;
 #[cfg(feature = "trace")]
 use super::enter::entered;
-use super::find::Route;
 use super::futures::groups::Groups;
 use super::key::Key;
 use super::pace::Pace;
-use super::probe::starts;
+use super::queues::lane::Looks;
 use super::queues::local::Local;
 use super::queues::peers::Peer;
 use super::shared::Shared;
-use super::sweep::Leftovers;
-use super::wait::Nesting;
-use super::wake::placement::Activity;
-use crate::values::{Hook, INJECTOR_INTERVAL, Role, WorkerInfo};
+use super::sleep::events::blocked::BlockedThread;
+use crate::values::{Hook, INJECTOR_INTERVAL, Priority, Role, WorkerInfo};
 
 brigade_sync::scoped_thread_local! {
     /// The current thread's worker.
@@ -61,7 +57,7 @@ pub(crate) struct Worker {
     /// The worker's index in the pool.
     pub(crate) index: usize,
     /// The role at the start of the thread.
-    role: Role,
+    pub(super) role: Role,
     pub(super) local: Local,
     /// Forks, and jobs of scopes, pushed by this worker's jobs.
     pub(super) forks: deque::Worker<Part>,
@@ -79,6 +75,100 @@ pub(crate) struct Worker {
     pub(super) groups: Groups,
     /// Completed entries in queues.
     pub(super) leftovers: Leftovers,
+}
+
+/// The classes of the running job and of the job taken last, and the row of high jobs.
+#[derive(Default)]
+pub(super) struct Class {
+    /// The class of the running job.
+    pub(super) running: Cell<Priority>,
+    /// The class of the job taken last, until it runs.
+    pub(super) taken: Cell<Priority>,
+    /// The worker's pool while it runs a normal job, otherwise no pool: submissions compare it with their pool.
+    pub(super) open_to: Cell<Key>,
+    /// High jobs run in a row.
+    pub(super) high: Cell<u32>,
+    /// The turn after the last high job: the next high job continues the row if it begins in this turn.
+    pub(super) turn: Cell<u64>,
+    /// Whether the row is so long that the next search begins with lower classes.
+    pub(super) yields: Cell<bool>,
+}
+
+/// Where a search begins.
+pub(super) struct Route {
+    /// The injector used last.
+    pub(super) cursor: Cursor,
+    /// Picks the first peer to try.
+    pub(super) random: RefCell<fastrand::Rng>,
+    pub(super) look: PeerLook,
+}
+
+impl Route {
+    pub(super) fn new(index: usize) -> Self {
+        // The same seed at every start: a pool's behaviour depends on timing alone.
+        let random = RefCell::new(fastrand::Rng::with_seed(index as u64));
+        Self { cursor: Cursor::at(index), random, look: PeerLook::default() }
+    }
+}
+
+/// A worker's look at the queue of a peer.
+#[derive(Default)]
+pub(super) struct PeerLook {
+    /// The peer.
+    pub(super) peer: Cell<usize>,
+    /// The epoch of the queue at the last look, if it had jobs.
+    pub(super) epoch: Cell<Option<u64>>,
+}
+
+/// Completed entries in queues, as far as a worker knows.
+#[derive(Default)]
+pub(super) struct Leftovers {
+    /// The entries left by this worker since the last sweep.
+    pub(super) left: Cell<usize>,
+    /// The number of injector sweeps when the worker last compacted the own queue.
+    pub(super) sweeps: Cell<u64>,
+    /// When all parts of the own deque are looked at.
+    pub(super) looks: RefCell<Looks>,
+    /// A position on this deque below which all parts have stayed during the running job; `None` if all have.
+    pub(super) lowest_gap: Cell<Option<u64>>,
+}
+
+/// The waits and blocking calls on a worker's stack.
+#[derive(Default)]
+pub(super) struct Nesting {
+    /// The thread's stack.
+    pub(super) stack: Stack,
+    /// The depth of nested waits that run jobs inside the current job.
+    pub(super) waits: Cell<usize>,
+    /// The depth of nested blocking calls.
+    pub(super) blocks: Cell<usize>,
+    /// The innermost wait inside a job.
+    pub(super) innermost: Cell<Option<Arc<BlockedThread>>>,
+}
+
+impl Nesting {
+    fn on(stack: Stack) -> Self {
+        Self { stack, ..Self::default() }
+    }
+}
+
+/// The recent actions of a worker: how it wakes peers and takes mail depends on them.
+#[derive(Default)]
+pub(super) struct Activity {
+    /// Whether the worker polls without sleeping now: the jobs queued meanwhile come from events.
+    pub(super) polls: Cell<bool>,
+    /// Whether the worker has slept on the driver since the last search.
+    pub(super) has_slept_on_driver: Cell<bool>,
+    /// The peer woken last, until this worker has checked whether it runs.
+    pub(super) woken: Cell<Option<usize>>,
+    /// Whether the worker polls a future of a closed pool, and runs no closure.
+    pub(super) polls_future: Cell<bool>,
+    /// Whether the worker has run parts, or waited for stolen parts, since the last search.
+    pub(super) has_run_parts: Cell<bool>,
+    /// Whether a search has found a job since the worker started.
+    pub(super) has_found: Cell<bool>,
+    /// Whether the last job taken in turn came from the mailbox.
+    pub(super) came_by_mail: Cell<bool>,
 }
 
 impl Worker {
@@ -183,7 +273,7 @@ impl Worker {
         let Self { shared, me, .. } = &worker;
         me.sleeper.set_thread(true);
         me.counters.wakes_up();
-        worker.tell(starts(role));
+        worker.tell_start();
         let life = || {
             shared.config.apply_to_thread(index);
             worker.call_hook(hooks.on_start.as_ref());

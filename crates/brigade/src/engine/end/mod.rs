@@ -9,13 +9,13 @@ mod quiet;
 use brigade_sync::atomic::{Ordering, fence};
 use brigade_sync::{Defer, hint, time};
 use brigade_task::{Job, drop_contained};
+use off_pool::{drop_off_pool, nest};
 
 use crate::engine::current;
 use crate::engine::queues::peers::Peer;
 use crate::engine::shared::Shared;
 use crate::engine::timers::entry::Entry;
 use crate::values::Shutdown;
-use off_pool::{drop_off_pool, nest};
 
 /// A piece of work off the pool, until it is dropped.
 pub(crate) struct OffPoolWork<'a>(&'a Shared);

@@ -3,6 +3,7 @@
 use brigade_observe::{Label, What};
 use brigade_task::{Cause, Job, Outcome, TaskRef, Woken};
 
+use super::groups::{Group, Groups, Members};
 use crate::engine::current;
 use crate::engine::enter::enter_pool;
 use crate::engine::probe::Scope;
@@ -141,5 +142,53 @@ impl Worker {
             return None;
         }
         self.take_mail().inspect(|_| self.activity.came_by_mail.set(true))
+    }
+}
+
+impl Worker {
+    /// Calls a closure that waits for a group, of which an earlier wait has left `woken` futures. Also returns the futures
+    /// that are left now.
+    pub(crate) fn wait_for_group<R>(
+        &self,
+        group: Group,
+        woken: Members,
+        wait: impl FnOnce() -> R,
+    ) -> (R, Members) {
+        let Groups { are_any, awaited } = &self.groups;
+        awaited.borrow_mut().push((group, woken));
+        are_any.set(true);
+        let waited = wait();
+        let (_, left) = awaited.borrow_mut().pop().unzip();
+        are_any.set(!awaited.borrow().is_empty());
+        (waited, left.unwrap_or_default())
+    }
+
+    /// Lists a woken future, if this worker waits for its group.
+    #[inline]
+    pub(crate) fn note_member(&self, group: Group, job: &Job) {
+        if self.groups.are_any.get() {
+            self.list_member(group, job);
+        }
+    }
+
+    #[cold]
+    fn list_member(&self, group: Group, job: &Job) {
+        let mut stale = Members::new();
+        let mut awaited = self.groups.awaited.borrow_mut();
+        let Some((_, list)) = awaited.iter_mut().rfind(|(of, _)| *of == group) else { return };
+        // Other threads may have polled many. So there are at most twice as many as queued futures.
+        if list.len() == list.capacity() {
+            (*list, stale) = list.drain(..).partition(TaskRef::is_queued);
+        }
+        list.extend(job.task());
+        drop(awaited);
+        // Last, because that may wake a future.
+        drop(stale);
+    }
+
+    /// Takes the oldest future of a group for which this worker waits.
+    pub(in crate::engine) fn take_member(&self, group: Group) -> Option<TaskRef> {
+        let mut awaited = self.groups.awaited.borrow_mut();
+        awaited.iter_mut().rfind(|(of, _)| *of == group)?.1.pop_front()
     }
 }

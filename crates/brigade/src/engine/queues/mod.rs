@@ -16,12 +16,12 @@ use brigade_sync::atomic::Ordering;
 use brigade_sync::hint;
 use brigade_sync::unmodelled::AtomicU64;
 use brigade_task::{Job, Part};
-
-use crate::engine::idle::Idle;
-use crate::values::{Config, Priority};
 use injectors::{Injectors, SWEEP};
 use lanes::Lanes;
 use peers::{Peer, Peers};
+
+use crate::engine::idle::Idle;
+use crate::values::{Config, Priority};
 
 /// The queues of one pool.
 pub(in crate::engine) struct Queues {

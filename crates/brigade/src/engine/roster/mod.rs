@@ -11,14 +11,14 @@ use std::collections::VecDeque;
 use std::task::Waker;
 
 use brigade_sync::AsymmetricFence;
+use counts::Counts;
+use starts::{Indices, Starts};
 
 use crate::engine::state::{
     BELOW_CORE, BELOW_MAX, DRIVER_HELD, LIVE, NO_HEAVY_FENCE, PARKED, QUIET_AWAITED, SEARCHING,
     SURPLUS, TERMINATED, UNDERSTAFFED,
 };
 use crate::values::Size;
-use counts::Counts;
-use starts::{Indices, Starts};
 
 /// The workers of a pool.
 #[derive(Default)]

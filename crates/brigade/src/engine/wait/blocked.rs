@@ -7,7 +7,6 @@ use std::time::Instant;
 use brigade_observe::What;
 use brigade_sync::time;
 
-use super::Nesting;
 use crate::engine::park::poll::Slept;
 use crate::engine::probe::Scope;
 use crate::engine::queues::origins::DEPTH;
@@ -15,7 +14,7 @@ use crate::engine::roster::counts::Block;
 use crate::engine::shared::Shared;
 use crate::engine::sleep::events::WATCH_PERIOD;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
-use crate::engine::worker::{Worker, with_worker};
+use crate::engine::worker::{Nesting, Worker, with_worker};
 
 /// How many waits lie on a stack whose end is not known before it counts as deep. Few in a seeded run, whose small programs
 /// reach them; but a pool that may start no thread must not need so many.

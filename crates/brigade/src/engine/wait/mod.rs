@@ -5,13 +5,13 @@ pub(super) mod driven;
 pub(super) mod outside;
 pub(super) mod threadless;
 
-use core::cell::Cell;
 use core::time::Duration;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Instant;
 
-use brigade_sync::{Defer, Stack, time};
+use blocked::runs_in_place;
+use brigade_sync::{Defer, time};
 use brigade_task::return_tickets;
 
 use crate::engine::end::off_pool::{is_off_pool, with_pieces};
@@ -22,26 +22,6 @@ use crate::engine::shared::Shared;
 use crate::engine::sleep::backoff::Backoff;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere, ThisThread};
 use crate::engine::worker::Worker;
-use blocked::runs_in_place;
-
-/// The waits and blocking calls on a worker's stack.
-#[derive(Default)]
-pub(in crate::engine) struct Nesting {
-    /// The thread's stack.
-    stack: Stack,
-    /// The depth of nested waits that run jobs inside the current job.
-    waits: Cell<usize>,
-    /// The depth of nested blocking calls.
-    blocks: Cell<usize>,
-    /// The innermost wait inside a job.
-    pub(in crate::engine) innermost: Cell<Option<Arc<BlockedThread>>>,
-}
-
-impl Nesting {
-    pub(in crate::engine) fn on(stack: Stack) -> Self {
-        Self { stack, ..Self::default() }
-    }
-}
 
 /// A wait of a job on a worker: how it ends, and which parts may run meanwhile.
 pub(crate) trait Awaited {

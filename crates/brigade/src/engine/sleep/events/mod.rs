@@ -10,17 +10,17 @@ pub(in crate::engine) mod driver;
 use core::task::Waker;
 use core::time::Duration;
 
+use blocked::Candidates;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::{AtomicBool, AtomicU64};
 use brigade_task::contain;
+pub(crate) use driver::Driving;
+#[cfg(feature = "io")]
+pub(crate) use driver::closed;
 
 use crate::engine::sleep::resources::Resources;
 use crate::engine::timers::Timers;
 use crate::engine::timers::entry::Entry;
-use blocked::Candidates;
-pub(crate) use driver::Driving;
-#[cfg(feature = "io")]
-pub(crate) use driver::closed;
 
 /// The longest time between two checks by the monitor that events are handled. Each check takes the CPU from a running
 /// thread, which on a busy machine may get it back a time slice later; Go's `sysmon` looks at its poller every 10 ms.
