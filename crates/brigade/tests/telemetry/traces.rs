@@ -395,6 +395,8 @@ fn a_job_begun_before_the_trace_is_around_its_inner_jobs() {
     let tracing = pool.start_trace().unwrap();
     halt.release();
     outer.join().unwrap();
+    // The entry of the inner job, which ran inside the outer one, is still queued.
+    pool.wait_idle();
     let read = read(&tracing.finish());
     let (before, inner) = (read.named("(began before the trace)"), read.named("inner"));
     assert_eq!((before.len(), before[0].from, inner.len()), (1, 0, 1));

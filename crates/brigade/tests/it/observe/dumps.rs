@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use super::dump_once;
 use crate::support::full::full;
-use brigade::{Handle, Pool, Shutdown, WhenFull};
+use brigade::{Dump, Handle, Pool, Shutdown, WhenFull};
 use brigade_testkit::{Gate, Latch, eventually, test};
 
 fn observed(threads: usize) -> Pool {
@@ -76,9 +77,8 @@ fn a_wait_names_its_job() {
     let (pool, gate) = (observed(2), Gate::closed());
     let awaited = start(&pool, "awaited", &gate);
     let waiter = pool.job().name("waiter").submit(|| awaited.join().unwrap()).unwrap();
-    let waits = || pool.dump().workers.iter().any(|worker| !worker.waits.is_empty());
-    eventually("it waits", waits);
-    let dump = pool.dump();
+    let waits = |dump: &Dump| dump.workers.iter().any(|worker| !worker.waits.is_empty());
+    let dump = dump_once(&pool, "it waits", waits);
     let worker = dump.workers.iter().find(|worker| !worker.waits.is_empty()).unwrap();
     assert_eq!(worker.jobs[0].name.as_deref(), Some("waiter"));
     let wait = &worker.waits[0];
@@ -89,7 +89,7 @@ fn a_wait_names_its_job() {
     assert!(text.contains("waits for a job; awaited from"), "{text}");
     gate.open();
     waiter.join().unwrap();
-    assert!(!waits());
+    assert!(!waits(&pool.dump()));
 }
 
 #[test]

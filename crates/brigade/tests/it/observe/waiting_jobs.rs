@@ -1,12 +1,12 @@
 //! A dump lists the jobs that wait: queued jobs, futures with what they wait for, and timers.
 
-use core::cell::Cell;
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use super::dump_once;
 use crate::support::busy::occupy;
 use crate::support::full::full;
 use brigade::time::{interval, sleep, timeout};
@@ -37,15 +37,8 @@ fn named<'a>(jobs: &'a [WaitingJob], name: &str) -> Option<&'a WaitingJob> {
 
 /// What the future with this name awaits, once it waits.
 fn awaits(pool: &Pool, name: &str) -> Vec<Awaits> {
-    let found = Cell::new(None);
-    eventually("it waits", || {
-        // Of a single dump: a future that has been woken waits no more in the next.
-        let awaits = named(&pool.dump().futures, name).map(|job| job.awaits.clone());
-        let waits = awaits.is_some();
-        found.set(awaits);
-        waits
-    });
-    found.take().unwrap()
+    let dump = dump_once(pool, "it waits", |dump| named(&dump.futures, name).is_some());
+    named(&dump.futures, name).unwrap().awaits.clone()
 }
 
 /// The name of the job that the future with this name awaits alone.
@@ -212,9 +205,8 @@ fn a_join_of_a_pending_future_names_it() {
     let future = spawn(&pool, "future", latch.wait());
     _ = awaits(&pool, "future");
     let waiter = pool.job().name("waiter").submit(move || future.join()).unwrap();
-    let waits = || pool.dump().workers.iter().any(|worker| !worker.waits.is_empty());
-    eventually("it waits", waits);
-    let dump = pool.dump();
+    let waits = |dump: &Dump| dump.workers.iter().any(|worker| !worker.waits.is_empty());
+    let dump = dump_once(&pool, "it waits", waits);
     let wait = dump.workers.iter().find_map(|worker| worker.waits.first()).unwrap();
     assert_eq!(wait.pending[0].name.as_deref(), Some("future"), "{dump}");
     assert!(dump.to_string().contains("waits for a job; future from crates/"), "{dump}");
