@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 #[cfg(feature = "trace")]
 use std::sync::Arc;
 
-use brigade_observe::What;
+use brigade_observe::{Label, What};
 #[cfg(feature = "trace")]
 pub(crate) use brigade_trace::Scope;
 #[cfg(feature = "trace")]
@@ -46,6 +46,12 @@ impl Worker {
         return self.pen(_is_inside)?.begin(_what);
         #[cfg(not(feature = "trace"))]
         None
+    }
+
+    /// Records a job until the returned value is dropped. Not inlined in a debug build: nested jobs lie on the caller's frame.
+    #[inline]
+    pub(super) fn begin_job(&self, is_inside: bool) -> Option<Scope<'_>> {
+        self.begin(What::Job(Label::default()), is_inside)
     }
 
     /// The pen of this worker, if there is a trace.

@@ -3,7 +3,6 @@
 use core::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 
-use brigade_observe::{Label, What};
 use brigade_task::{Job, Outcome, return_tickets};
 
 use super::class::Row;
@@ -148,7 +147,7 @@ impl Worker {
         if self.shared.idle.snapshot().notes_polls() {
             self.note_polling(job.is_future());
         }
-        let traced = self.begin(What::Job(Label::default()), false);
+        let traced = self.begin_job(false);
         let outcome = job.run();
         if outcome == Outcome::Stale {
             traced.into_iter().for_each(Scope::discard);

@@ -1,6 +1,5 @@
 //! Futures that are woken, and a worker's mail: local futures, and shares of broadcasts.
 
-use brigade_observe::{Label, What};
 use brigade_task::{Cause, Job, Outcome, TaskRef, Woken};
 
 use super::groups::{Group, Groups, Members};
@@ -83,7 +82,7 @@ impl Worker {
         // It may be a closure, inside the poll of a future that waits for it.
         self.note_polling(false);
         let stop = self.discards().then_some(Cause::Ended);
-        let traced = self.begin(What::Job(Label::default()), true);
+        let traced = self.begin_job(true);
         // The job has a handle, or belongs to a scope, so nothing of the outer job belongs to it.
         let outcome = enter_pool(&self.shared, || run(stop));
         if stop.is_some() || outcome.is_none() {
