@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::engine::Shared;
 use crate::handle::{Handle, JoinHandle, end};
-use crate::submission::{submit as submit_to, submit_for_handle};
+use crate::submission::submit as submit_to;
 use crate::values::{Rejected, WhenFull, expect_accepted, opaque};
 
 pub use blocking::blocking;
@@ -177,7 +177,7 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        expect_accepted(submit_for_handle(&self.shared, job, None))
+        JoinHandle::new(expect_accepted(submit_to(&self.shared, job, None)), self.shared.key)
     }
 
     // Of tokio's name rustc alone says nothing.

@@ -99,7 +99,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        expect_accepted(submit_for_handle(self.key, job, None))
+        JoinHandle::new(expect_accepted(submit(self.key, job, None)), self.key)
     }
 
     /// Runs a closure on the pool, once, and returns a handle for the outcome, or returns the closure. Never waits.
@@ -122,7 +122,8 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        submit_for_handle(self.key, job, Some(WhenFull::Reject))
+        let handle = submit(self.key, job, Some(WhenFull::Reject))?;
+        Ok(JoinHandle::new(handle, self.key))
     }
 }
 
@@ -288,24 +289,6 @@ where
         }
         _ => submit_job(R::make(closure), |job| accept_elsewhere(pool, None, job), closure_of),
     })
-}
-
-/// Like [`submit`], for a handle. Not inlined into a debug build's caller, whose frame stays on the stack while it waits.
-///
-/// # Errors
-/// As for [`submit`].
-#[inline]
-#[track_caller]
-pub(crate) fn submit_for_handle<F, T>(
-    pool: impl Target,
-    closure: F,
-    when_full: Option<WhenFull>,
-) -> Result<JoinHandle<T>, Rejected<F>>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    submit(pool, closure, when_full).map(|handle| JoinHandle::new(handle, pool.key()))
 }
 
 /// Accepts a job of a class, or of the submitting job's class for `None`, in a pool without a capacity or with room for

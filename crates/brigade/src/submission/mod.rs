@@ -25,9 +25,7 @@ use brigade_task::Job;
 
 use crate::engine::{Admission, Key, Permit, reach};
 use crate::values::{Priority, Rejected, WhenFull};
-pub(crate) use accept::{
-    ADMIT, Receipt, accept, admit_bounded, submit, submit_for_handle, submit_job,
-};
+pub(crate) use accept::{ADMIT, Receipt, accept, admit_bounded, submit, submit_job};
 pub(crate) use boxed::{Closure, make_job, returned, unmade};
 pub use job_builder::JobBuilder;
 pub use job_name::current_job_name;
