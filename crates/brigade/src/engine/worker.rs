@@ -67,7 +67,7 @@ pub(crate) struct Worker {
     pub(super) pace: Pace,
     /// Where a search begins.
     pub(super) route: Route,
-    /// What the worker has done last.
+    /// The recent actions of the worker.
     pub(super) activity: Activity,
     /// The waits and blocking calls on the thread's stack.
     pub(super) nesting: Nesting,
