@@ -130,7 +130,7 @@ impl Worker {
     #[inline(always)]
     fn push_shared(&self, job: Job) {
         self.shared.queues.injectors.mine().push_accepted(job);
-        // As in `announce`: the only worker takes the job itself, after the running job.
+        // As in `notify_peers`: the only worker takes the job itself, after the running job.
         if !self.shared.idle.snapshot().is_alone() && self.shared.idle.after_exchange().wants_wake()
         {
             self.wake_peer();

@@ -232,12 +232,14 @@ pub(crate) trait Target: Copy {
     fn reach<R>(self, call: impl FnOnce(At<'_>) -> R) -> R;
 
     /// The pool of an owner, in the process of the pool.
+    #[inline(always)]
     fn owned(&self) -> Option<&Arc<Shared>> {
         None
     }
 }
 
 impl Target for Key {
+    #[inline(always)]
     fn key(self) -> Key {
         self
     }
@@ -249,6 +251,7 @@ impl Target for Key {
 }
 
 impl Target for &Arc<Shared> {
+    #[inline(always)]
     fn key(self) -> Key {
         self.key
     }

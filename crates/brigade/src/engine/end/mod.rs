@@ -190,7 +190,7 @@ impl Shared {
         self.tasks.finishes() && (self.events.timers.has_closures() || self.has_late_work())
     }
 
-    /// Settles after a future or a timer has ended off the pool: the end of the pool may have waited for it.
+    /// Tries to terminate the pool after a future or a timer has ended off the pool: the end of the pool may have waited for it.
     pub(in crate::engine) fn try_finish(&self) {
         if self.tasks.finishes() && self.is_closed() {
             self.try_terminate();

@@ -17,7 +17,7 @@ impl Worker {
     #[inline(always)]
     pub(in crate::engine) fn push(&self, part: Part) {
         self.forks.push(part);
-        // As in `announce`. The push passes the light fence, the other side the heavy fence.
+        // As in `notify_peers`. The push passes the light fence, the other side the heavy fence.
         if self.shared.idle.snapshot().notifies_of_forks() {
             self.notify_of_fork();
         }

@@ -1,5 +1,5 @@
 //! The workers of a pool: how many there are (`counts`), which are being started, and which sleep. The roster is data
-//! under a single lock, and knows neither threads nor atomics. `staff` has the rules by which it changes.
+//! under a single lock. `staff` has the rules by which it changes, `growing` and `threads` start the threads.
 
 pub(in crate::engine) mod counts;
 mod growing;
