@@ -291,12 +291,13 @@ pub mod time;
 mod values;
 
 #[doc(inline)]
-pub use brigade_machine::{Cpus, ThreadState, Victims};
+pub use brigade_machine::{Cpus, Victims};
 #[cfg(feature = "macros")]
 pub use brigade_macros::{main, test};
 #[doc(inline)]
 pub use brigade_observe::{
-    Awaits, Dump, End, JobDump, JobLabel, Outcome, Stall, WaitDump, WaitingJob, WorkerDump,
+    Awaits, Dump, End, JobDump, JobLabel, Outcome, Stall, ThreadState, WaitDump, WaitingJob,
+    WorkerDump,
 };
 #[cfg(feature = "histograms")]
 #[doc(inline)]

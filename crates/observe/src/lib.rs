@@ -47,7 +47,7 @@
 //! stall
 //! dump
 //! record   unfinished
-//! job   outcome   times   what
+//! job   outcome   thread   times   what
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -61,6 +61,7 @@ mod record;
 #[cfg(feature = "tracing")]
 mod spans;
 mod stall;
+mod thread;
 #[cfg(feature = "histograms")]
 mod times;
 mod unfinished;
@@ -73,6 +74,7 @@ pub use observer::{Observer, Settings, Site};
 pub use outcome::{End, Outcome};
 pub use record::{Record, Stretch};
 pub use stall::Stall;
+pub use thread::{ThreadInfo, ThreadState};
 #[cfg(feature = "histograms")]
 pub use times::{Histograms, Times};
 pub use watch::{ListedTimer, Watch, Watcher};

@@ -5,8 +5,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use brigade_machine::ThreadInfo;
-use brigade_observe::{Label, Since, What};
+use brigade_observe::{Label, Since, ThreadInfo, What};
 
 use crate::event::{Event, Events};
 

@@ -6,8 +6,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_machine::ThreadInfo;
-use brigade_observe::{Label, Record, Since, Stretch, What};
+use brigade_observe::{Label, Record, Since, Stretch, ThreadInfo, What};
 use brigade_sync::atomic::Ordering;
 use brigade_sync::fork;
 use brigade_sync::time;
