@@ -31,6 +31,7 @@
 #![cfg_attr(
     all(
         doc,
+        feature = "affinity",
         feature = "executor",
         feature = "futures",
         feature = "hyper",
@@ -162,6 +163,14 @@ work with this one](guide::works_with).\n\n"
 //!
 //! Features only add APIs and targets; none is enabled by default.
 //!
+#![cfg_attr(
+    feature = "affinity",
+    doc = "- `affinity`: [`Builder::pin`] and [`Builder::victims`]: the CPUs of the workers, and the order in which they try their peers."
+)]
+#![cfg_attr(
+    not(feature = "affinity"),
+    doc = "- `affinity`: `Builder::pin` and `Builder::victims`: the CPUs of the workers, and the order in which they try their peers."
+)]
 #![cfg_attr(feature = "io", doc = "- `io`: the module [`brigade::io`](io):")]
 #![cfg_attr(not(feature = "io"), doc = "- `io`: the module `brigade::io`:")]
 //!   TCP, UDP and Unix sockets, pipes, and any other file descriptor; idle workers wait for their events.
@@ -225,6 +234,7 @@ work with this one](guide::works_with).\n\n"
 #![cfg_attr(
     all(
         doc,
+        feature = "affinity",
         feature = "executor",
         feature = "futures",
         feature = "hyper",
@@ -271,6 +281,7 @@ mod engine;
 mod fork;
 #[cfg(all(
     any(doc, doctest),
+    feature = "affinity",
     feature = "executor",
     feature = "futures",
     feature = "hyper",
@@ -290,6 +301,7 @@ mod task_set;
 pub mod time;
 mod values;
 
+#[cfg(feature = "affinity")]
 #[doc(inline)]
 pub use brigade_machine::{Cpus, Victims};
 #[cfg(feature = "macros")]

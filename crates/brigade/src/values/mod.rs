@@ -1,6 +1,7 @@
 //! The values that users give to a pool and get from it: configuration, priorities, rejections, counters. This module
 //! must not know the engine.
 
+mod affinity;
 mod config;
 mod metrics;
 mod opaque;

@@ -2,6 +2,8 @@
 
 mod machine;
 mod observing;
+#[cfg(feature = "affinity")]
+mod pinning;
 mod placing;
 mod sizing;
 mod thread_name;
@@ -134,7 +136,7 @@ impl Builder {
     /// Forks, jobs that a job of a [`scope`](crate::scope()) adds, and parallel loops start threads up to the core size, and in place of
     /// blocked threads, but none beyond it: a fork takes nanoseconds, and most have ended long before a thread could have started for
     /// them. For recursions and loops, set the core size to the number of CPUs; where some cores are slower, to that of the
-    /// [fast ones](crate::Cpus::performance).
+    /// fast ones: `Cpus::performance`, with the feature `affinity`, counts them.
     ///
     /// While any pool is busy the process has another thread, `brigade-monitor`. It wakes an idle thread for a job that waits behind a long job
     /// for more than a millisecond.
@@ -439,7 +441,7 @@ impl Builder {
     /// - a capacity or a [fairness](Self::fairness) of 0;
     /// - a stack larger than the address space;
     /// - a name with NUL;
-    /// - a CPU to [pin](Self::pin) to that does not exist, or an empty list of CPUs;
+    /// - a CPU to `pin` to that does not exist, or an empty list of CPUs;
     /// - a [nice value](Self::nice) outside of −20 to 19.
     ///
     /// After an error, no thread is left.
