@@ -1,8 +1,7 @@
 //! Observes the jobs of a pool: reports outcomes and long runs to hooks, and records the running jobs of each thread.
 //!
 //! An observed pool has an [`Observer`], made by [`Settings`], and is the observer's [`Site`]. A [`Watcher`] begins a [`Watch`] for each
-//! job. The watch runs the job, and lists it in the [`Record`] of the thread. Of any pool, a trace is told [`What`] its threads do.
-//! `README.md` has the design.
+//! job. The watch runs the job, and lists it in the [`Record`] of the thread. `README.md` has the design.
 //!
 //! ```
 //! use brigade_observe::{End, Job, JobLabel, Record, Settings, Site, Watcher};
@@ -47,7 +46,7 @@
 //! stall
 //! dump
 //! record   unfinished
-//! job   outcome   thread   times   what
+//! job   outcome   thread   times
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -66,7 +65,6 @@ mod thread;
 mod times;
 mod unfinished;
 mod watch;
-mod what;
 
 pub use dump::{Awaits, Dump, JobDump, WaitDump, WaitingJob, WorkerDump};
 pub use job::{Job, JobLabel};
@@ -78,4 +76,3 @@ pub use thread::{ThreadInfo, ThreadState};
 #[cfg(feature = "histograms")]
 pub use times::{Histograms, Times};
 pub use watch::{ListedTimer, Watch, Watcher};
-pub use what::{Label, Since, What};

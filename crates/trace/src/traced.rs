@@ -5,9 +5,10 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use brigade_observe::{Label, Since, ThreadInfo, What};
+use brigade_observe::ThreadInfo;
 
 use crate::event::{Event, Events};
+use crate::what::{Label, Since, What};
 
 /// The record of the actions of a pool's threads over some time; returned by `Tracing::finish` of brigade.
 ///

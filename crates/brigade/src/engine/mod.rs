@@ -19,7 +19,7 @@
 //     sleep
 //     idle   semaphore   timers
 //     roster
-//     current   state
+//     current   state   what
 //     key
 
 mod bounded;
@@ -51,6 +51,7 @@ mod timers;
 mod turn;
 mod wait;
 mod wake;
+mod what;
 mod worker;
 
 pub(crate) use bounded::{Admission, Unqueued};

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 
-use brigade_observe::{Record, What};
+use brigade_observe::Record;
 use brigade_queue::{Cursor, deque};
 use brigade_sync::fork::OnChild;
 use brigade_sync::{Stack, call_user};
@@ -25,6 +25,7 @@ use super::queues::local::Local;
 use super::queues::peers::Peer;
 use super::shared::Shared;
 use super::sleep::events::blocked::BlockedThread;
+use super::what::What;
 use crate::values::{Hook, INJECTOR_INTERVAL, Priority, Role, WorkerInfo};
 
 brigade_sync::scoped_thread_local! {

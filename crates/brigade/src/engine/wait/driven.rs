@@ -11,7 +11,6 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::task::Waker;
 
-use brigade_observe::{Since, What};
 use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::unmodelled::Mutex;
 use brigade_sync::{Defer, Stack};
@@ -24,6 +23,7 @@ use crate::engine::roster::{Parking, Roster};
 use crate::engine::shared::Shared;
 use crate::engine::sleep::backoff::LOOK_AGAIN;
 use crate::engine::sleep::events::blocked::BlockedThread;
+use crate::engine::what::{Since, What};
 use crate::engine::worker::{CURRENT, Worker, with_worker};
 
 brigade_sync::scoped_thread_local! {
