@@ -161,7 +161,7 @@ work with this one](guide::works_with).\n\n"
 //!
 //! # Features
 //!
-//! Features only add APIs and targets; none is enabled by default.
+//! Features only add APIs and targets; `observe` alone is enabled by default.
 //!
 #![cfg_attr(
     feature = "affinity",
@@ -199,6 +199,14 @@ work with this one](guide::works_with).\n\n"
 #![cfg_attr(
     not(feature = "histograms"),
     doc = "- `histograms`: `Builder::histograms`, how long jobs wait and run."
+)]
+#![cfg_attr(
+    feature = "observe",
+    doc = "- `observe`, enabled by default: [`Builder::observe_jobs`], hooks for the ends and the stalls of jobs, and [`Handle::dump`]."
+)]
+#![cfg_attr(
+    not(feature = "observe"),
+    doc = "- `observe`, enabled by default: `Builder::observe_jobs`, hooks for the ends and the stalls of jobs, and `Handle::dump`."
 )]
 #![cfg_attr(
     feature = "metrics",
@@ -306,6 +314,7 @@ mod values;
 pub use brigade_machine::{Cpus, Victims};
 #[cfg(feature = "macros")]
 pub use brigade_macros::{main, test};
+#[cfg(feature = "observe")]
 #[doc(inline)]
 pub use brigade_observe::{
     Awaits, Dump, End, JobDump, JobLabel, Outcome, Stall, ThreadState, WaitDump, WaitingJob,

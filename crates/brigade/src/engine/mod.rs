@@ -9,7 +9,7 @@
 //
 //     shared   worker
 //     clock
-//     registry   supply   inspect
+//     registry   supply   inspect   dump
 //     turn   fork
 //     wait   bounded   submit   sweep
 //     find   park   wake   futures   class
@@ -26,6 +26,8 @@ mod bounded;
 mod class;
 mod clock;
 mod current;
+#[cfg(feature = "observe")]
+mod dump;
 mod end;
 mod enter;
 mod find;

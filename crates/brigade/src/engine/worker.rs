@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 
-use brigade_observe::Record;
 use brigade_queue::{Cursor, deque};
 use brigade_sync::fork::OnChild;
 use brigade_sync::{Stack, call_user};
@@ -200,11 +199,6 @@ impl Worker {
     #[inline]
     pub(crate) fn is_of(&self, key: Key) -> bool {
         self.shared.key == key
-    }
-
-    /// The record of the running job.
-    pub(crate) fn record(&self) -> &Record {
-        &self.me.record
     }
 
     /// Counts a panic of a hook, caught on this worker.

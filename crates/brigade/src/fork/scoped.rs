@@ -5,7 +5,6 @@ use core::pin::Pin;
 use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_observe::Watcher;
 use brigade_sync::Visit;
 use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, drop_contained, keep_tickets};
 
@@ -18,7 +17,7 @@ use crate::handle::join::Ended;
 use crate::pool::here;
 use crate::spawn::make_scopes;
 use crate::submission::watcher_of;
-use crate::values::{Priority, Reason};
+use crate::values::{Priority, Reason, Watcher};
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {

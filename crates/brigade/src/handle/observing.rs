@@ -5,7 +5,7 @@ use brigade_observe::Histograms;
 use brigade_observe::{Dump, JobDump, Stretch, WaitDump};
 
 use super::Handle;
-use super::deadlock::waits_of;
+use super::deadlock::listed::waits_of;
 use crate::engine::reach;
 
 impl Handle {

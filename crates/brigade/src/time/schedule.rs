@@ -24,7 +24,6 @@ use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brigade_observe::{ListedTimer, Watch, Watcher};
 use brigade_sync::{Defer, Mutex, MutexGuard, call_user};
 use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
 
@@ -34,7 +33,7 @@ use crate::engine::{
     Due, Entry, Key, TimerKey, class_here, drop_off_pool, now_in, reach, reach_inline,
 };
 use crate::submission::{JobBuilder, Options, job_name, watcher_of};
-use crate::values::{Priority, Rejected};
+use crate::values::{ListedTimer, Priority, Rejected, Watch, Watcher};
 
 /// A closure, and the state of its runs.
 struct Schedule<F> {

@@ -1,6 +1,7 @@
 //! Configuring and building a pool. This module must not know futures.
 
 mod machine;
+#[cfg(feature = "observe")]
 mod observing;
 #[cfg(feature = "affinity")]
 mod pinning;
@@ -11,7 +12,6 @@ mod thread_name;
 use std::io;
 use std::sync::Arc;
 
-use brigade_observe::{Observer, Settings};
 use brigade_sync::thread::Inherited;
 
 use crate::engine::{Child, Key, Kind, Semaphore, Shared, Worker, resources_of, share, wait_until};
@@ -19,8 +19,8 @@ use crate::handle::Handle;
 use crate::pool::Pool;
 use crate::submission::{ADMIT, admit_bounded};
 use crate::values::{
-    Config, Hook, Idle, OnPanic, Order, Queueing, Shutdown, ShutdownOptions, Threads, WhenFull,
-    opaque,
+    Config, Hook, Idle, Observer, OnPanic, Order, Queueing, Settings, Shutdown, ShutdownOptions,
+    Threads, WhenFull, opaque,
 };
 use machine::{Machine, invalid};
 
@@ -327,6 +327,21 @@ impl Builder {
         let ThreadName { name, prefix } = name.into();
         self.config.hooks.name = Some(name);
         self.prefix = prefix;
+        self
+    }
+
+    /// Sets the name of the pool for dumps, hooks, metrics and traces. Default: the [name](Self::name) of the
+    /// threads if it is a string, else `brigade`.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).pool_name("thumbnails").build()?;
+    /// assert_eq!(&*pool.metrics().pool, "thumbnails");
+    /// let pool = brigade::Pool::builder().threads(1).name("render").build()?;
+    /// assert_eq!(&*pool.metrics().pool, "render");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn pool_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.config.pool_name = Some(name.into());
         self
     }
 
