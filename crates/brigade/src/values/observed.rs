@@ -3,7 +3,9 @@
 #[cfg(feature = "observe")]
 pub(crate) use brigade_observe::{ListedTimer, Observer, Settings, Watch, Watcher};
 #[cfg(not(feature = "observe"))]
-pub(crate) use unobserved::{ListedTimer, Observer, Settings, Watch, Watcher};
+pub(crate) use unobserved::{
+    Absent as ListedTimer, Absent as Observer, Settings, Unwatched as Watch, Unwatched as Watcher,
+};
 
 #[cfg(not(feature = "observe"))]
 mod unobserved {
@@ -13,10 +15,10 @@ mod unobserved {
 
     use brigade_sync::thread::Inherited;
 
-    /// The observer of a pool: there is none.
-    pub(crate) enum Observer {}
+    /// The observer of a pool, and a timer in its list: there is none.
+    pub(crate) enum Absent {}
 
-    impl Observer {
+    impl Absent {
         pub(crate) fn start_detector(&self, _inherited: Arc<Inherited>) -> io::Result<()> {
             match *self {}
         }
@@ -30,23 +32,20 @@ mod unobserved {
     #[derive(Default)]
     pub(crate) struct Settings {}
 
-    /// A timer in the list of an observer.
-    pub(crate) enum ListedTimer {}
-
-    /// Watches nothing.
+    /// The watcher and the watch of a job that is not observed.
     #[derive(Clone, Default)]
-    pub(crate) struct Watcher;
+    pub(crate) struct Unwatched;
 
-    impl Watcher {
+    impl Unwatched {
         pub(crate) fn watches(&self) -> bool {
             false
         }
 
-        pub(crate) fn begin(self, _has_handle: bool) -> Watch {
-            Watch
+        pub(crate) fn begin(self, _has_handle: bool) -> Self {
+            self
         }
 
-        pub(crate) fn list_timer(&self, _at: Instant) -> Option<ListedTimer> {
+        pub(crate) fn list_timer(&self, _at: Instant) -> Option<Absent> {
             None
         }
 
@@ -57,13 +56,7 @@ mod unobserved {
         pub(crate) fn run_call<R>(&self, call: impl FnOnce() -> R) -> R {
             call()
         }
-    }
 
-    /// Watches nothing.
-    #[derive(Default)]
-    pub(crate) struct Watch;
-
-    impl Watch {
         pub(crate) fn run<R>(self, call: impl FnOnce() -> R) -> R {
             call()
         }
