@@ -38,7 +38,7 @@ impl Shared {
             running.push(Vec::new());
             if let Some(peer) = self.queues.peers.get(index) {
                 running[index] = peer.record.running();
-                worker.jobs = running[index].iter().map(JobDump::new).collect();
+                worker.jobs = JobDump::all(&running[index]);
                 worker.queued = peer.remote.len();
                 worker.forks = peer.forks.len();
                 worker.own = peer.mailbox.len();
