@@ -228,7 +228,7 @@ impl Worker {
     /// Drops a job; a panic of its captures is contained here.
     #[cold]
     pub(super) fn discard(&self, job: Job) -> Outcome {
-        cancel_and_tell(job, Cause::Ended, || self.count_panic())
+        cancel_and_tell(job, Cause::Ended, &|| self.count_panic())
     }
 
     /// Applies the pool's policy to a panic without a handle.
@@ -280,7 +280,9 @@ impl Worker {
             }
         };
         let life = || CURRENT.set(&worker, life);
-        current::work_as(shared.key, index, || shared.events.resources.enter(life));
+        let working = current::work_as(shared.key, index);
+        shared.events.resources.enter(life);
+        drop(working);
         shared.cancel_locals(me);
         me.sleeper.set_thread(false);
         if hooks.on_stop.is_some() {

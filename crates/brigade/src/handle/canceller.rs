@@ -130,5 +130,12 @@ pub(crate) fn cancel_job(
         at.leaves_entry();
         true
     };
-    key.is_here() && reach(key, |at| at.off_pool(|| cancel(at)))
+    let mut is_cancelled = false;
+    if key.is_here() {
+        reach(key, &mut |at| {
+            let _work = at.off_pool();
+            is_cancelled = cancel(at);
+        });
+    }
+    is_cancelled
 }

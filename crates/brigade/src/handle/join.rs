@@ -363,7 +363,7 @@ impl<'a, T> Ended<'a, T> {
         is_mail: bool,
     ) -> bool {
         let mut this = Self::new(inner, key, is_mail);
-        wait_as(Some(key), |worker| match worker {
+        wait_as(Some(key), &mut |worker| match worker {
             Some(worker) => {
                 _ = runs_in_place() && this.run_part(worker);
                 // The wait is listed before any other job runs here: a wait for itself never ends.

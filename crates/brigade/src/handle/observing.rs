@@ -2,11 +2,11 @@
 
 #[cfg(feature = "histograms")]
 use brigade_observe::Histograms;
-use brigade_observe::{Dump, JobDump, Stretch, WaitDump};
+use brigade_observe::{Dump, JobDump, WaitDump};
 
 use super::Handle;
 use super::deadlock::listed::waits_of;
-use crate::engine::reach;
+use crate::engine::find;
 
 impl Handle {
     /// Returns a snapshot of the pool: the numbers of threads, of queued jobs and of pending futures, and the waits of
@@ -54,27 +54,28 @@ impl Handle {
     /// ```
     #[must_use]
     pub fn dump(&self) -> Dump {
-        let read = reach(self.key, |at| {
-            at.shared().map(|shared| (shared.dump(), shared.config.observer.clone()))
-        });
-        let Some(((mut dump, running), observer)) = read else { return Dump::of_none() };
-        let running = || {
-            let indexed = running.iter().enumerate();
-            indexed.flat_map(|(index, all)| all.iter().map(move |one| (index, one)))
+        let Ok(shared) = find(self.key) else { return Dump::of_none() };
+        let (mut dump, running) = shared.dump();
+        let Some(waits) = waits_of(self.key) else {
+            dump.are_waits_known = false;
+            return dump;
         };
-        let waits = waits_of(self.key);
-        dump.are_waits_known = waits.is_some();
-        for (index, is_for_any, awaited) in waits.into_iter().flatten() {
-            let is_awaited =
-                |&(_, one): &(usize, &Stretch)| one.id.is_some_and(|id| awaited.contains(&id));
+        dump.are_waits_known = true;
+        for (index, is_for_any, awaited) in waits {
+            let Some(worker) = dump.workers.get_mut(index) else { continue };
             let mut wait = WaitDump::default();
             (wait.is_for_any, wait.awaited) = (is_for_any, awaited.len());
-            let found = running().filter(is_awaited);
-            wait.running = found.map(|(index, one)| (index, JobDump::new(one))).collect();
-            wait.pending =
-                observer.iter().flat_map(|observer| observer.pending(&awaited)).collect();
-            let worker = dump.workers.get_mut(index);
-            worker.into_iter().for_each(|worker| worker.waits.push(wait.clone()));
+            for (index, all) in running.iter().enumerate() {
+                for one in all {
+                    if one.id.is_some_and(|id| awaited.contains(&id)) {
+                        wait.running.push((index, JobDump::new(one)));
+                    }
+                }
+            }
+            if let Some(observer) = &shared.config.observer {
+                wait.pending = observer.pending(&awaited);
+            }
+            worker.waits.push(wait);
         }
         dump
     }
@@ -93,6 +94,6 @@ impl Handle {
     #[cfg(feature = "histograms")]
     #[must_use]
     pub fn histograms(&self) -> Option<Histograms> {
-        reach(self.key, |at| at.shared()?.config.observer.as_ref()?.histograms())
+        find(self.key).ok()?.config.observer.as_ref()?.histograms()
     }
 }

@@ -22,7 +22,8 @@ use brigade_sync::time;
 use brigade_task::{Guard, Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken};
 
 use crate::engine::{
-    At, ClassKey, Group, Key, Permit, Worker, class_here, drop_off_pool, reach_inline, with_worker,
+    At, ClassKey, Group, Key, Permit, Worker, class_here, drop_off_pool, reach, reach_inline,
+    reach_once, with_worker,
 };
 use crate::handle::deadlock::is_awaited;
 use crate::handle::discards;
@@ -84,22 +85,19 @@ impl<G: Belongs> Schedule for OnPool<G> {
             // In a forked child: the job may have been in any state at the fork.
             return core::mem::forget(job);
         }
-        if let Some(group) = group.group() {
-            let own = |own: &&Worker| own.is_of(key.key());
-            with_worker(|worker| {
-                worker.filter(own).into_iter().for_each(|own| own.note_member(group, &job));
-            });
-        }
-        let refused = with_worker(|worker| match worker {
-            Some(own) if own.is_of(key.if_normal()) => own.resume(Priority::Normal, job, woken),
-            _ => schedule_elsewhere(key, job, woken),
+        let refused = with_worker(|worker| {
+            if let (Some(own), Some(group)) = (worker, group.group()) {
+                if own.is_of(key.key()) {
+                    own.note_member(group, &job);
+                }
+            }
+            match worker {
+                Some(own) if own.is_of(key.if_normal()) => own.resume(Priority::Normal, job, woken),
+                _ => schedule_elsewhere(key, job, woken),
+            }
         });
-        match (refused, woken) {
-            (Ok(()), _) => {}
-            // The thread that ends the pool drops the future: `engine/end/ENDING.md`.
-            (Err(job), Woken::Idle) => job.leave(),
-            // Drops the future, which is user code, outside of `CURRENT`.
-            (Err(job), Woken::Polled) => drop_off_pool(key.key(), job),
+        if let Err(job) = refused {
+            drop_refused(key.key(), job, woken);
         }
     }
 
@@ -112,16 +110,14 @@ impl<G: Belongs> Schedule for OnPool<G> {
     }
 
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
-        reach_inline(self.0.key(), |at| {
-            at.count_released(outcome, unclaimed);
-            at.shared().into_iter().for_each(|shared| shared.release(number));
-        });
+        release(self.0.key(), number, outcome, unclaimed);
     }
 
     fn give_back(self) {
-        reach_inline(self.0.key(), |at| {
-            let permits = at.shared().and_then(|shared| shared.permits.as_ref());
-            permits.into_iter().for_each(|permits| permits.give_back());
+        reach(self.0.key(), &mut |at| {
+            if let Some(permits) = at.shared().and_then(|shared| shared.permits.as_ref()) {
+                permits.give_back();
+            }
         });
     }
 }
@@ -129,9 +125,11 @@ impl<G: Belongs> Schedule for OnPool<G> {
 /// Whether this pending future of the pool is cancelled now: the pool is closed, and no job of the pool waits for it.
 #[inline]
 fn cuts(pool: Key, future: RunningFuture) -> bool {
+    let mut cuts = false;
     reach_inline(pool, |at| {
-        at.shared().is_some_and(|shared| shared.cuts(|| is_awaited(pool, future)))
-    })
+        cuts = at.shared().is_some_and(|shared| shared.cuts(&|| is_awaited(pool, future)));
+    });
+    cuts
 }
 
 /// Whether the future polled by this worker must stop at its next operation.
@@ -139,31 +137,51 @@ fn stops() -> bool {
     with_worker(|own| {
         own.is_some_and(|Worker { shared, .. }| {
             let future = RunningFuture::innermost;
-            shared.cuts(|| future().is_none_or(|future| is_awaited(shared.key, future)))
+            shared.cuts(&|| future().is_none_or(|future| is_awaited(shared.key, future)))
         })
     })
 }
 
 /// Lists a future that is about to wait; returns the number.
 fn bind(key: Key, task: TaskRef) -> u32 {
-    reach_inline(key, |at| match at.shared() {
-        Some(shared) => shared.bind(task),
-        None => {
-            // In a forked child the task is never woken, and must not be dropped. Otherwise this is the only reference,
-            // and dropping it cancels the task.
-            if !key.is_here() {
-                core::mem::forget(task);
-            }
-            NOWHERE
+    let (mut task, mut number) = (Some(task), NOWHERE);
+    reach_inline(key, |at| match (at.shared(), task.take()) {
+        (Some(shared), Some(task)) => number = shared.bind(task),
+        // In a forked child the task is never woken, and must not be dropped. Otherwise this is the only reference, and
+        // dropping it cancels the task.
+        (_, task) if !key.is_here() => core::mem::forget(task),
+        _ => {}
+    });
+    number
+}
+
+/// Counts an ended future, and removes it from the list.
+fn release(key: Key, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+    let mut unclaimed = Some(unclaimed);
+    reach_inline(key, |at| {
+        at.count_released(outcome, unclaimed.take().flatten());
+        if let Some(shared) = at.shared() {
+            shared.release(number);
         }
-    })
+    });
+}
+
+/// Drops a future that was woken and will not be polled any more.
+#[cold]
+fn drop_refused(key: Key, job: Job, woken: Woken) {
+    match woken {
+        // The thread that ends the pool drops the future: `engine/end/ENDING.md`.
+        Woken::Idle => job.leave(),
+        // Drops the future, which is user code, outside of `CURRENT`.
+        Woken::Polled => drop_off_pool(key, job),
+    }
 }
 
 /// Queues a future woken by a foreign thread, or a future not of the default class. Returns the job if it will not be
 /// polled any more.
 #[inline(never)]
 fn schedule_elsewhere(key: ClassKey, job: Job, woken: Woken) -> Result<(), Job> {
-    reach_inline(key.key(), |at| match at {
+    reach_once(key.key(), |at| match at {
         At::Worker(worker) => worker.resume(key.class(), job, woken),
         At::Outside(shared) => shared.resume(key.class(), job),
         At::Gone(_) => Err(job),
@@ -192,7 +210,9 @@ impl Guard for FirstPoll {
     }
 
     fn leave(self) {
-        self.permit.into_iter().for_each(Permit::leave);
+        if let Some(permit) = self.permit {
+            permit.leave();
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use brigade_task::{Job, Work, is_large};
 
 use super::{Admitted, Submission};
 use crate::engine::{
-    Admission, At, Key, Shared, Unqueued, reach_inline, reach_owned, wait_until, with_worker,
+    Admission, At, Key, Shared, Unqueued, reach_once, reach_owned, wait_until, with_worker,
 };
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Priority, Rejected, WhenFull, closure_of, expect_accepted};
@@ -246,7 +246,7 @@ impl Target for Key {
 
     #[inline(always)]
     fn reach<R>(self, call: impl FnOnce(At<'_>) -> R) -> R {
-        reach_inline(self, call)
+        reach_once(self, call)
     }
 }
 
