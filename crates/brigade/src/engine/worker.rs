@@ -207,6 +207,7 @@ impl Worker {
     }
 
     /// Whether the pool is being discarded.
+    #[inline]
     pub(crate) fn discards(&self) -> bool {
         self.shared.idle.snapshot().discards()
     }

@@ -93,10 +93,12 @@ pub(crate) fn make_job<R: Receipt>(
     work: Box<dyn Closure<R::Output>>,
 ) -> (Job, R) {
     // A handle keeps more than a `Queued` in any case.
-    if !R::IS_HANDLE && !watcher.watches() && !options.is_stored() {
-        return R::make(Queued { permit, work });
-    }
-    R::make(Boxed { permit, options, work, watch: watcher.begin(R::IS_HANDLE) })
+    let (job, receipt) = if !R::IS_HANDLE && !watcher.watches() && !options.is_stored() {
+        R::make(Queued { permit, work })
+    } else {
+        R::make(Boxed { permit, options, work, watch: watcher.begin(R::IS_HANDLE) })
+    };
+    (job.into(), receipt)
 }
 
 /// Returns the closure of a rejected job made by [`make_job`].
