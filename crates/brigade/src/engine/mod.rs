@@ -66,7 +66,8 @@ pub(crate) use fork::wait_outside;
 pub(crate) use futures::groups::{Group, LateGroup, Members};
 pub(crate) use key::{ClassKey, Key, Kind};
 pub(crate) use registry::{
-    At, class_here, current_pool, find, forget, reach, reach_inline, reach_once, reach_owned,
+    At, class_here, current_pool, find, forget, reach, reach_inline, reach_on_worker, reach_once,
+    reach_owned,
 };
 pub(crate) use semaphore::{Permit, Room, Semaphore, Waiter};
 pub(crate) use shared::Shared;

@@ -167,7 +167,27 @@ pub(crate) fn reach_once<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     result
 }
 
-/// Like [`reach`], for hot callers: the code for a worker of the pool is compiled into each of them.
+/// Like [`reach_once`], for hot callers on a worker of the pool: the code for it is compiled into each of them. Outside of the pool it
+/// counts a reference to the pool.
+#[inline(always)]
+pub(crate) fn reach_on_worker<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+    with_worker(|worker| {
+        let found;
+        // A single call, so that the closure is inlined once.
+        call(match worker {
+            Some(worker) if worker.is_of(key) => At::Worker(worker),
+            _ => {
+                found = find(key);
+                match &found {
+                    Ok(shared) => At::Outside(shared),
+                    Err(reason) => At::Gone(*reason),
+                }
+            }
+        })
+    })
+}
+
+/// Like [`reach`], compiled into the caller.
 #[inline(always)]
 pub(crate) fn reach_inline(key: Key, mut call: impl FnMut(At<'_>)) {
     with_worker(|worker| match worker {

@@ -549,7 +549,7 @@ impl Scopes for ScopePool {
     fn wait_for_future(&self, future: &mut brigade_task::JoinHandle<()>) {
         // A forked child ends in `wait`.
         if self.here().is_some() && !future.is_finished() {
-            Ended::wait(future, self.key(), false);
+            Ended::wait(future.waiter(), self.key(), false);
         }
     }
 

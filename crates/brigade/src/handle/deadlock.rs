@@ -82,20 +82,29 @@ impl AwaitedJobs {
 
     /// Whether a wait never ends, given jobs that never end.
     fn never_ends(&self, never: &[JobId]) -> bool {
-        let mut jobs = self.jobs().iter();
-        match self {
-            Self::Any(any) => !any.is_empty() && jobs.all(|job| never.contains(job)),
-            _ => jobs.any(|job| never.contains(job)),
+        let (jobs, is_any) = (self.jobs(), matches!(self, Self::Any(_)));
+        for job in jobs {
+            if never.contains(job) != is_any {
+                // One of all never ends, or one of any may end.
+                return !is_any;
+            }
         }
+        is_any && !jobs.is_empty()
     }
 }
 
 impl WaitList {
     /// Lists a wait, if it is a short one as part of a cycle.
-    fn list(&mut self, jobs: Vec<JobId>, place: Option<Place>, awaited: AwaitedJobs) -> Waiting {
-        let is_long = awaited.jobs().len() > MOST;
-        let (jobs, awaited) =
-            if is_long { (Vec::new(), AwaitedJobs::Many) } else { (jobs, awaited) };
+    fn list(
+        &mut self,
+        mut jobs: Vec<JobId>,
+        place: Option<Place>,
+        mut awaited: AwaitedJobs,
+    ) -> Waiting {
+        if awaited.jobs().len() > MOST {
+            jobs.clear();
+            awaited = AwaitedJobs::Many;
+        }
         let number = self.count;
         self.count += 1;
         self.listed.push(Wait { number, jobs, place, awaited });
@@ -109,8 +118,11 @@ impl WaitList {
             next += 1;
             for Wait { jobs, awaited, .. } in &self.listed {
                 if awaited.jobs().contains(&job) && awaited.never_ends(&never) {
-                    let others = jobs.iter().filter(|waiting| !never.contains(waiting));
-                    never.extend(others.copied().collect::<Vec<_>>());
+                    for &waiting in jobs {
+                        if !never.contains(&waiting) {
+                            never.push(waiting);
+                        }
+                    }
                 }
             }
         }
@@ -148,18 +160,24 @@ impl Waiting {
 
 /// Where the calling thread runs work.
 fn place_here() -> Option<Place> {
-    let own = with_worker(|own| own.map(|own| (own.shared.key, Some(own.index))));
-    own.or_else(|| pool_of_work().map(|pool| (pool, None)))
+    with_worker(|own| match own {
+        Some(own) => Some((own.shared.key, Some(own.index))),
+        None => pool_of_work().map(|pool| (pool, None)),
+    })
 }
 
 /// Whether a job on a worker of the pool, or work off the pool, waits for this future.
 #[cold]
 pub(crate) fn is_awaited(pool: Key, future: RunningFuture) -> bool {
     let waits = WAITS.get().lock();
-    waits.listed.iter().filter(|wait| wait.place.is_some_and(|(key, _)| key == pool)).any(|wait| {
-        let is_many = matches!(wait.awaited, AwaitedJobs::Many);
-        wait.awaited.jobs().contains(&future.id) || (is_many && future.is_member)
-    })
+    for Wait { place, awaited, .. } in &waits.listed {
+        let is_of_pool = matches!(place, Some((key, _)) if *key == pool);
+        let may_be_it = future.is_member && matches!(awaited, AwaitedJobs::Many);
+        if is_of_pool && (may_be_it || awaited.jobs().contains(&future.id)) {
+            return true;
+        }
+    }
+    false
 }
 
 impl Drop for Waiting {

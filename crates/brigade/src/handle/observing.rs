@@ -2,7 +2,8 @@
 
 #[cfg(feature = "histograms")]
 use brigade_observe::Histograms;
-use brigade_observe::{Dump, JobDump, WaitDump};
+use brigade_observe::{Dump, JobDump, Stretch, WaitDump};
+use brigade_task::JobId;
 
 use super::Handle;
 use super::deadlock::listed::waits_of;
@@ -62,20 +63,15 @@ impl Handle {
         };
         dump.are_waits_known = true;
         for (index, is_for_any, awaited) in waits {
-            let Some(worker) = dump.workers.get_mut(index) else { continue };
-            let mut wait = WaitDump::default();
-            (wait.is_for_any, wait.awaited) = (is_for_any, awaited.len());
-            for (index, all) in running.iter().enumerate() {
-                for one in all {
-                    if one.id.is_some_and(|id| awaited.contains(&id)) {
-                        wait.running.push((index, JobDump::new(one)));
-                    }
+            if let Some(worker) = dump.workers.get_mut(index) {
+                let mut wait = WaitDump::default();
+                (wait.is_for_any, wait.awaited) = (is_for_any, awaited.len());
+                note_running(&mut wait, &awaited, &running);
+                if let Some(observer) = &shared.config.observer {
+                    wait.pending = observer.pending(&awaited);
                 }
+                worker.waits.push(wait);
             }
-            if let Some(observer) = &shared.config.observer {
-                wait.pending = observer.pending(&awaited);
-            }
-            worker.waits.push(wait);
         }
         dump
     }
@@ -95,5 +91,16 @@ impl Handle {
     #[must_use]
     pub fn histograms(&self) -> Option<Histograms> {
         find(self.key).ok()?.config.observer.as_ref()?.histograms()
+    }
+}
+
+/// Notes the awaited jobs that run.
+fn note_running(wait: &mut WaitDump, awaited: &[JobId], running: &[Vec<Stretch>]) {
+    for (index, all) in running.iter().enumerate() {
+        for one in all {
+            if one.id.is_some_and(|id| awaited.contains(&id)) {
+                wait.running.push((index, JobDump::new(one)));
+            }
+        }
     }
 }

@@ -22,7 +22,7 @@ use brigade_sync::time;
 use brigade_task::{Guard, Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken};
 
 use crate::engine::{
-    At, ClassKey, Group, Key, Permit, Worker, class_here, drop_off_pool, reach, reach_inline,
+    At, ClassKey, Group, Key, Permit, Worker, class_here, drop_off_pool, reach, reach_on_worker,
     reach_once, with_worker,
 };
 use crate::handle::deadlock::is_awaited;
@@ -79,25 +79,26 @@ impl Belongs for OfScope {
 impl<G: Belongs> Schedule for OnPool<G> {
     const STOPS_ALL: fn() -> bool = if G::IS_SCOPES { discards } else { stops };
 
+    #[inline]
     fn schedule(self, job: Job, woken: Woken) {
         let Self(key, group) = self;
         if !key.if_normal().is_here() {
             // In a forked child: the job may have been in any state at the fork.
             return core::mem::forget(job);
         }
-        let refused = with_worker(|worker| {
-            if let (Some(own), Some(group)) = (worker, group.group()) {
-                if own.is_of(key.key()) {
-                    own.note_member(group, &job);
-                }
-            }
-            match worker {
-                Some(own) if own.is_of(key.if_normal()) => own.resume(Priority::Normal, job, woken),
-                _ => schedule_elsewhere(key, job, woken),
-            }
+        if let Some(group) = group.group() {
+            note_member(key.key(), group, &job);
+        }
+        let refused = with_worker(move |worker| match worker {
+            Some(own) if own.is_of(key.if_normal()) => own.resume(Priority::Normal, job, woken),
+            _ => schedule_elsewhere(key, job, woken),
         });
-        if let Err(job) = refused {
-            drop_refused(key.key(), job, woken);
+        match (refused, woken) {
+            (Ok(()), _) => {}
+            // The thread that ends the pool drops the future: `engine/end/ENDING.md`.
+            (Err(job), Woken::Idle) => job.leave(),
+            // Drops the future, which is user code, outside of `CURRENT`.
+            (Err(job), Woken::Polled) => drop_off_pool(key.key(), job),
         }
     }
 
@@ -125,11 +126,9 @@ impl<G: Belongs> Schedule for OnPool<G> {
 /// Whether this pending future of the pool is cancelled now: the pool is closed, and no job of the pool waits for it.
 #[inline]
 fn cuts(pool: Key, future: RunningFuture) -> bool {
-    let mut cuts = false;
-    reach_inline(pool, |at| {
-        cuts = at.shared().is_some_and(|shared| shared.cuts(&|| is_awaited(pool, future)));
-    });
-    cuts
+    reach_on_worker(pool, |at| {
+        at.shared().is_some_and(|shared| shared.cuts(|| is_awaited(pool, future)))
+    })
 }
 
 /// Whether the future polled by this worker must stop at its next operation.
@@ -137,44 +136,42 @@ fn stops() -> bool {
     with_worker(|own| {
         own.is_some_and(|Worker { shared, .. }| {
             let future = RunningFuture::innermost;
-            shared.cuts(&|| future().is_none_or(|future| is_awaited(shared.key, future)))
+            shared.cuts(|| future().is_none_or(|future| is_awaited(shared.key, future)))
         })
     })
 }
 
 /// Lists a future that is about to wait; returns the number.
 fn bind(key: Key, task: TaskRef) -> u32 {
-    let (mut task, mut number) = (Some(task), NOWHERE);
-    reach_inline(key, |at| match (at.shared(), task.take()) {
-        (Some(shared), Some(task)) => number = shared.bind(task),
-        // In a forked child the task is never woken, and must not be dropped. Otherwise this is the only reference, and
-        // dropping it cancels the task.
-        (_, task) if !key.is_here() => core::mem::forget(task),
-        _ => {}
-    });
-    number
+    reach_on_worker(key, |at| match at.shared() {
+        Some(shared) => shared.bind(task),
+        None => {
+            // In a forked child the task is never woken, and must not be dropped. Otherwise this is the only reference,
+            // and dropping it cancels the task.
+            if !key.is_here() {
+                core::mem::forget(task);
+            }
+            NOWHERE
+        }
+    })
 }
 
 /// Counts an ended future, and removes it from the list.
 fn release(key: Key, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
-    let mut unclaimed = Some(unclaimed);
-    reach_inline(key, |at| {
-        at.count_released(outcome, unclaimed.take().flatten());
+    reach_on_worker(key, |at| {
+        at.count_released(outcome, unclaimed);
         if let Some(shared) = at.shared() {
             shared.release(number);
         }
     });
 }
 
-/// Drops a future that was woken and will not be polled any more.
-#[cold]
-fn drop_refused(key: Key, job: Job, woken: Woken) {
-    match woken {
-        // The thread that ends the pool drops the future: `engine/end/ENDING.md`.
-        Woken::Idle => job.leave(),
-        // Drops the future, which is user code, outside of `CURRENT`.
-        Woken::Polled => drop_off_pool(key, job),
-    }
+/// Notes a woken future of a group.
+fn note_member(key: Key, group: Group, job: &Job) {
+    with_worker(|worker| match worker {
+        Some(own) if own.is_of(key) => own.note_member(group, job),
+        _ => {}
+    });
 }
 
 /// Queues a future woken by a foreign thread, or a future not of the default class. Returns the job if it will not be

@@ -77,7 +77,7 @@ mod timer;
 
 use std::time::{Duration, Instant};
 
-use crate::engine::{Entry, FAR, Key, TimerKey, reach_inline};
+use crate::engine::{Entry, FAR, Key, TimerKey, reach_on_worker};
 
 pub use crate::engine::now;
 #[cfg(feature = "test-util")]
@@ -151,24 +151,12 @@ const NO_PERIOD: &str = "the period must be greater than zero";
 
 /// Sets a timer of a pool; `None` if the pool does not accept it.
 fn start_timer(pool: Key, at: Instant, entry: Entry) -> Option<TimerKey> {
-    let (mut entry, mut timer) = (Some(entry), None);
-    reach_inline(pool, |pool| {
-        if let (Some(shared), Some(entry)) = (pool.shared(), entry.take()) {
-            timer = shared.set_timer(at, entry).ok();
-        }
-    });
-    timer
+    reach_on_worker(pool, |pool| pool.shared()?.set_timer(at, entry).ok())
 }
 
 /// Removes a timer of a pool; `None` if it has fired, or the pool no longer exists.
 fn stop_timer(pool: Key, timer: TimerKey) -> Option<Entry> {
-    let mut entry = None;
-    reach_inline(pool, |pool| {
-        if let Some(shared) = pool.shared() {
-            entry = shared.remove_timer(timer);
-        }
-    });
-    entry
+    reach_on_worker(pool, |pool| pool.shared()?.remove_timer(timer))
 }
 
 #[cfg(all(test, not(brigade_loom)))]

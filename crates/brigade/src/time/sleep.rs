@@ -9,7 +9,7 @@ use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::budget::Turn;
 
 use super::{later, start_timer, stop_timer};
-use crate::engine::{Entry, Key, TimerKey, now, now_in, reach_inline};
+use crate::engine::{At, Entry, Key, TimerKey, now, now_in, reach_on_worker};
 use crate::handle::Handle;
 use crate::pool::default_pool;
 
@@ -119,13 +119,10 @@ impl Future for Sleep {
         let now = match self.state {
             SleepState::Set(pool, timer) => {
                 // A timer still set will fire, so the clock is not read.
-                let mut is_set = false;
-                reach_inline(pool, |at| {
-                    if let Some(shared) = at.shared() {
-                        is_set = shared.events.timers.wake_by(timer, waker);
-                    }
-                });
-                if is_set {
+                let wakes = |at: At<'_>| {
+                    at.shared().is_some_and(|shared| shared.events.timers.wake_by(timer, waker))
+                };
+                if reach_on_worker(pool, wakes) {
                     note(|| Awaited::Timer(self.at));
                     return Poll::Pending;
                 }

@@ -95,7 +95,7 @@ impl Shared {
     /// Whether a future that is pending is cancelled now. A pool that drains polls futures as long as a closure runs, and
     /// then those for which a job of the pool waits.
     #[inline]
-    pub(crate) fn cuts(&self, is_awaited: &dyn Fn() -> bool) -> bool {
+    pub(crate) fn cuts(&self, is_awaited: impl FnOnce() -> bool) -> bool {
         let seen = self.idle.snapshot();
         seen.cuts_futures() && (seen.discards() || (self.runs_no_closure() && !is_awaited()))
     }

@@ -123,9 +123,13 @@ impl Driven {
         let worker = Worker::new(shared.clone(), index, role, Stack::default());
         shared.idle.start_search();
         worker.pause();
-        let [is_used, has_ended] = [false; 2].map(AtomicBool::new);
-        let (worker, waiting) = (Mutex::new(Some(worker)), Mutex::default());
-        Arc::new(Self { shared, worker, is_used, has_ended, waiting })
+        Arc::new(Self {
+            shared,
+            worker: Mutex::new(Some(worker)),
+            is_used: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
+            waiting: Mutex::default(),
+        })
     }
 
     pub(in crate::engine) fn is_of(&self, key: Key) -> bool {
@@ -190,11 +194,16 @@ impl Driven {
         }
         OWNED.with(|owned| {
             let mut owned = owned.borrow_mut();
-            owned.retain(|driven| !core::ptr::eq(&**driven, self));
+            self.leave_list(&mut owned);
             owned.shrink_to_fit();
         });
         self.finish();
         self.shared.threads.exit();
+    }
+
+    /// Removes itself from a list.
+    pub(super) fn leave_list(&self, list: &mut Vec<Arc<Self>>) {
+        list.retain(|driven| !core::ptr::eq(&**driven, self));
     }
 
     /// Notes that the worker has left, on the thread that acts as the worker.
@@ -321,7 +330,7 @@ impl Worker {
     pub(in crate::engine) fn patience_below(&self) -> Option<Duration> {
         let is_driven = |worker: &Self| worker.shared.config.is_driven;
         let looks = is_driven(self) && BELOW.with(|below| below.is_some_and(is_driven));
-        looks.then_some(LOOK_AGAIN)
+        if looks { Some(LOOK_AGAIN) } else { None }
     }
 
     /// Makes mail of that worker wake a thread; `true` if there is some.

@@ -43,27 +43,36 @@ pub(crate) fn note_use(key: Key) {
     let _ = USED.try_with(|used| {
         let mut used = used.borrow_mut();
         if used.last() != Some(&key) {
-            let pools = POOLS.get().lock();
-            used.retain(|&other| other != key && pools.iter().any(|pool| pool.is_of(other)));
-            used.push(key);
+            use_last(&mut used, key, &POOLS.get().lock());
         }
     });
 }
 
+/// Moves a pool to the end of a list, and removes the pools that have ended.
+fn use_last(used: &mut Vec<Key>, key: Key, pools: &[Arc<Driven>]) {
+    used.retain(|&other| other != key && find(pools, other).is_some());
+    used.push(key);
+}
+
+fn find(pools: &[Arc<Driven>], key: Key) -> Option<&Arc<Driven>> {
+    pools.iter().find(|pool| pool.is_of(key))
+}
+
 /// The pools whose worker this thread would act as in a wait for a job of the pool `key`, the best of them first.
 fn pools_of_wait(key: Option<Key>) -> Vec<Arc<Driven>> {
-    let mut keys = USED.try_with(|used| used.borrow().clone()).unwrap_or_default();
-    if let Some(key) = key.and_then(Key::if_threadless) {
-        keys.retain(|&used| used != key);
-        keys.push(key);
-    }
-    let mut wanted = Vec::new();
-    if keys.is_empty() {
+    let mut used = USED.try_with(|used| used.borrow().clone()).unwrap_or_default();
+    let (first, mut wanted) = (key.and_then(Key::if_threadless), Vec::new());
+    if first.is_none() && used.is_empty() {
         return wanted;
     }
     let pools = POOLS.get().lock();
-    for &key in keys.iter().rev() {
-        wanted.extend(pools.iter().find(|pool| pool.is_of(key)).cloned());
+    if let Some(key) = first {
+        use_last(&mut used, key, &pools);
+    }
+    for &key in used.iter().rev() {
+        if let Some(pool) = find(&pools, key) {
+            wanted.push(pool.clone());
+        }
     }
     wanted
 }
@@ -79,7 +88,7 @@ fn act(pool: &Arc<Driven>, call: &mut dyn FnMut(&Worker) -> Parked) -> bool {
         }
     });
     if pool.has_ended() {
-        POOLS.get().lock().retain(|other| !Arc::ptr_eq(other, pool));
+        pool.leave_list(&mut POOLS.get().lock());
         pool.finish();
     }
     if has_acted {

@@ -3,7 +3,7 @@
 use brigade_sync::hint;
 use brigade_task::JobId;
 
-use super::{AwaitedJobs, WAITS};
+use super::{AwaitedJobs, WAITS, Wait};
 use crate::engine::Key;
 
 /// The number of attempts of a dump to read the waits. While few threads wait, a running thread holds the lock
@@ -17,20 +17,25 @@ pub(crate) type Listed = (usize, bool, Vec<JobId>);
 /// Returns the waits of the workers of a pool, for a dump, innermost first. Returns `None` if the list was locked at
 /// each attempt: a dump never waits for the lock.
 pub(crate) fn waits_of(pool: Key) -> Option<Vec<Listed>> {
-    let attempt = || {
-        let waits = WAITS.get().try_lock();
-        if waits.is_none() {
-            hint::spin_loop();
+    let mut attempts = 1..ATTEMPTS;
+    let waits = loop {
+        if let Some(waits) = WAITS.get().try_lock() {
+            break waits;
         }
-        waits
+        attempts.next()?;
+        hint::spin_loop();
     };
-    let waits = core::iter::repeat_with(attempt).take(ATTEMPTS).flatten().next()?;
-    let listed = waits.listed.iter().rev().filter_map(|wait| {
-        let (_, index) = wait.place.filter(|&(key, _)| key == pool)?;
-        let is_any = matches!(wait.awaited, AwaitedJobs::Any(_));
-        Some((index?, is_any, wait.awaited.jobs().to_vec()))
-    });
-    Some(listed.collect())
+    let mut listed = Vec::new();
+    for Wait { place, awaited, .. } in waits.listed.iter().rev() {
+        match *place {
+            Some((key, Some(index))) if key == pool => {
+                let is_any = matches!(awaited, AwaitedJobs::Any(_));
+                listed.push((index, is_any, awaited.jobs().to_vec()));
+            }
+            _ => {}
+        }
+    }
+    Some(listed)
 }
 
 #[cfg(test)]
