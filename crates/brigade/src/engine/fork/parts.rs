@@ -101,7 +101,7 @@ impl Worker {
         };
         // Read before the steal pushes parts (`engine/queues/origins.rs`).
         let position = self.forks.position();
-        let part = peer.forks.steal(&self.forks, limit)?;
+        let part = peer.steal_forks(&self.forks, &limit)?;
         if of.is_none() {
             self.me.origins.begin(part.region(), position);
             if self.forks.position() > position {
