@@ -9,7 +9,7 @@ use brigade_sync::Visit;
 use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, drop_contained, keep_tickets};
 
 use crate::engine::{
-    CURRENT, Key, LateGroup, Shared, Worker, enter_outside, enter_pool, find, owned, runs_in_place,
+    CURRENT, Group, Key, Shared, Worker, enter_outside, enter_pool, find, owned, runs_in_place,
     wait_outside,
 };
 use crate::handle::Handle;
@@ -439,8 +439,6 @@ pub(super) struct ScopePool {
     shared: Arc<Shared>,
     /// The worker that opened the scope, and the deque's position at that time.
     opened: Option<(usize, u64)>,
-    /// The group of its futures, if there are any.
-    futures: LateGroup,
 }
 
 impl ScopePool {
@@ -450,7 +448,6 @@ impl ScopePool {
         let of = |worker: &Worker| Self {
             shared: worker.shared.clone(),
             opened: Some((worker.index, worker.fork_position())),
-            futures: LateGroup::default(),
         };
         let is_own = |worker: &&Worker| pool.is_none_or(|pool| worker.is_of(pool));
         CURRENT.with(|worker| worker.filter(is_own).map(of))
@@ -461,7 +458,7 @@ impl ScopePool {
         if shared.is_closed() {
             return Err(shared.refusal());
         }
-        Ok(Self { shared, opened: None, futures: LateGroup::default() })
+        Ok(Self { shared, opened: None })
     }
 
     pub(super) fn key(&self) -> Key {
@@ -477,7 +474,7 @@ impl ScopePool {
                     worker.run_own_parts(wait.region(), own);
                 }
                 if !wait.is_over() {
-                    worker.wait_for_part(*wait, own, self.futures.get());
+                    worker.wait_for_part(*wait, own, Some(Group::of(self)));
                 }
             }
             _ => {
@@ -533,8 +530,7 @@ impl Scopes for ScopePool {
         future: Pin<Box<dyn Future<Output = ()> + Send>>,
         part: &mut dyn FnMut(Job) -> Part,
     ) -> Option<brigade_task::JoinHandle<()>> {
-        let group = self.futures.get_or_new();
-        let (job, handle) = make_scopes(self.key(), group, future);
+        let (job, handle) = make_scopes(self.key(), Group::of(self), future);
         let part = part(job);
         with_worker_of(self.key(), |worker| match worker {
             Some(worker) => worker.execute_part(part),

@@ -11,11 +11,11 @@ use brigade_sync::{Defer, hint, time};
 use brigade_task::{Job, drop_contained};
 use off_pool::{Nested, drop_off_pool, nest};
 
-use crate::engine::current;
 use crate::engine::key::Key;
 use crate::engine::queues::peers::Peer;
 use crate::engine::shared::Shared;
 use crate::engine::timers::entry::Entry;
+use crate::engine::worker::is_worker_of;
 use crate::values::Shutdown;
 
 /// A piece of work off the pool, until it is dropped.
@@ -230,7 +230,7 @@ impl Shared {
     /// Does nothing on a worker, where jobs submitted by the drops would be queued and never run. A leaving
     /// worker calls this later.
     pub(in crate::engine) fn end_waiting(&self) {
-        if !current::is_worker_of(self.key) && self.idle.snapshot().terminated() {
+        if !is_worker_of(self.key) && self.idle.snapshot().terminated() {
             // First: the destructor of a future may wait for a timer or an event, which no worker would
             // handle any more.
             self.events.end();

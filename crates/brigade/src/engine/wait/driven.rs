@@ -15,7 +15,6 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::unmodelled::Mutex;
 use brigade_sync::{Defer, Stack};
 
-use crate::engine::current;
 use crate::engine::enter::{enter_job, entered};
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
@@ -243,10 +242,7 @@ impl Driven {
         }
         self.is_used.store(true, Ordering::Relaxed);
         let _used = Defer(|| self.is_used.store(false, Ordering::Relaxed));
-        let mut act = || {
-            let _working = current::work_as(self.shared.key, worker.index);
-            CURRENT.set(worker, || self.act(worker, call))
-        };
+        let mut act = || CURRENT.set(worker, || self.act(worker, call));
         let act = || {
             if enters {
                 self.shared.events.resources.enter(|| enter_job(&self.shared, act))
@@ -303,7 +299,6 @@ impl Worker {
 
     /// Calls a closure as the worker below. This worker is the one below meanwhile, so a wait in the closure for a job of its pool finds it.
     fn act_as(&self, below: &Self, call: &mut dyn FnMut()) {
-        let _working = current::work_as(below.shared.key, below.index);
         let call = || below.shared.events.resources.enter(call);
         BELOW.set(self, || CURRENT.set(below, call));
     }
