@@ -23,14 +23,18 @@ impl Shared {
         let accepted = ledger.accepted(&self.queues, || self.tasks.wakes());
         // Read twice: a job that moves between queues meanwhile is seen by at least one of the reads.
         let seen = self.queues.len() as u64;
-        let metrics = |index| peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
-        let workers: Vec<WorkerMetrics> = (0..peers.len()).map(metrics).collect();
+        let (mut workers, mut queued) = (Vec::new(), 0);
+        for index in 0..peers.len() {
+            let worker = match peers.get(index) {
+                Some(peer) => peer.metrics(),
+                None => WorkerMetrics::default(),
+            };
+            queued += worker.queued;
+            workers.push(worker);
+        }
         let of_class = |class| self.queues.lanes.len_of(class) as u64;
         let (high, low) = (of_class(Priority::High), of_class(Priority::Low));
-        let queued = self.queues.injectors.len() as u64
-            + (high + low)
-            + workers.iter().map(|worker| worker.queued).sum::<u64>();
-        let queued = queued.max(seen);
+        let queued = (queued + self.queues.injectors.len() as u64 + high + low).max(seen);
         let totals = ledger.ended(peers);
         // Never less than a number returned before.
         let accepted = ledger.tell(accepted.max(totals.ended()));
@@ -102,14 +106,18 @@ impl Shared {
             running.push(Vec::new());
             if let Some(peer) = self.queues.peers.get(index) {
                 running[index] = peer.record.running();
-                worker.jobs = running[index].iter().map(JobDump::new).collect();
+                for stretch in &running[index] {
+                    worker.jobs.push(JobDump::new(stretch));
+                }
                 worker.queued = peer.remote.len();
                 worker.forks = peer.forks.len();
                 worker.own = peer.mailbox.len();
             }
             dump.workers.push(worker);
         }
-        self.config.observer.iter().for_each(|observer| observer.dump(&mut dump));
+        if let Some(observer) = &self.config.observer {
+            observer.dump(&mut dump);
+        }
         (dump, running)
     }
 
@@ -118,7 +126,9 @@ impl Shared {
     pub(crate) fn each_record(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
         // First: an observer that learns of the end does not call again.
         let is_over = self.idle.snapshot().terminated() && self.idle.roster().indices.in_use() == 0;
-        self.queues.peers.iter().for_each(|(index, peer)| call(index, &peer.record));
+        for (index, peer) in self.queues.peers.iter() {
+            call(index, &peer.record);
+        }
         !is_over
     }
 }

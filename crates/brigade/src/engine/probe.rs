@@ -19,6 +19,13 @@ use super::shared::Shared;
 use super::worker::Worker;
 use crate::values::Role;
 
+/// Removes the record of a job, if there is one.
+pub(super) fn discard(scope: Option<Scope<'_>>) {
+    if let Some(scope) = scope {
+        scope.discard();
+    }
+}
+
 /// A recorded activity of a worker, until this is dropped.
 #[cfg(not(feature = "trace"))]
 pub(crate) struct Scope<'a>(PhantomData<&'a Shared>);

@@ -30,7 +30,8 @@ pub(crate) struct LateGroup(AtomicUsize);
 impl LateGroup {
     pub(crate) fn get(&self) -> Option<Group> {
         // Ordering: Relaxed, here and below: it is a number.
-        Some(Group(self.0.load(Ordering::Relaxed))).filter(|group| group.0 > 0)
+        let number = self.0.load(Ordering::Relaxed);
+        if number > 0 { Some(Group(number)) } else { None }
     }
 
     pub(crate) fn get_or_new(&self) -> Group {
@@ -51,4 +52,24 @@ pub(in crate::engine) struct Groups {
     /// Whether there are any.
     pub(in crate::engine) are_any: Cell<bool>,
     pub(in crate::engine) awaited: RefCell<Vec<(Group, Members)>>,
+}
+
+impl Groups {
+    /// The woken futures of the innermost wait for a group.
+    pub(super) fn members(awaited: &mut [(Group, Members)], group: Group) -> Option<&mut Members> {
+        for (of, members) in awaited.iter_mut().rev() {
+            if *of == group {
+                return Some(members);
+            }
+        }
+        None
+    }
+
+    /// Ends the innermost wait; returns the woken futures that are left.
+    pub(super) fn end_wait(&self) -> Members {
+        let mut awaited = self.awaited.borrow_mut();
+        let left = awaited.pop();
+        self.are_any.set(!awaited.is_empty());
+        left.unwrap_or((Group(0), Members::new())).1
+    }
 }
