@@ -78,6 +78,7 @@ impl Belongs for OfScope {
 impl<G: Belongs> Schedule for OnPool<G> {
     const STOPS_ALL: fn() -> bool = if G::IS_SCOPES { discards } else { stops };
 
+    #[inline]
     fn schedule(self, job: Job, woken: Woken) {
         let Self(key, group) = self;
         if !key.if_normal().is_here() {
@@ -85,9 +86,9 @@ impl<G: Belongs> Schedule for OnPool<G> {
             return core::mem::forget(job);
         }
         if let Some(group) = group.group() {
-            let own = |own: &&Worker| own.is_of(key.key());
-            with_worker(|worker| {
-                worker.filter(own).into_iter().for_each(|own| own.note_member(group, &job));
+            with_worker(|worker| match worker {
+                Some(own) if own.is_of(key.key()) => own.note_member(group, &job),
+                _ => {}
             });
         }
         let refused = with_worker(|worker| match worker {
