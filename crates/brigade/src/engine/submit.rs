@@ -163,7 +163,7 @@ impl Worker {
         let mut rest = jobs.into_iter();
         if self.class() != Priority::Normal {
             let (lanes, idle) = (&self.shared.queues.lanes, &self.shared.idle);
-            lanes.push_all(self.class(), &mut rest, Accepts::Always, idle);
+            lanes.push_all(self.class(), &mut || rest.next(), Accepts::Always, idle);
             self.has_woken(self.shared.wake_many(count, idle.after_publishing()));
             return Ok(());
         }

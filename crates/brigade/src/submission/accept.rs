@@ -233,7 +233,7 @@ pub(crate) fn admit_bounded<'a>(
 pub(crate) trait Target: Copy {
     fn key(self) -> Key;
 
-    fn reach<R>(self, call: impl FnOnce(At<'_>) -> R) -> R;
+    fn reach(self, call: impl FnMut(At<'_>));
 
     /// The pool of an owner, in the process of the pool.
     #[inline(always)]
@@ -249,8 +249,8 @@ impl Target for Key {
     }
 
     #[inline(always)]
-    fn reach<R>(self, call: impl FnOnce(At<'_>) -> R) -> R {
-        reach_inline(self, call)
+    fn reach(self, call: impl FnMut(At<'_>)) {
+        reach_inline(self, call);
     }
 }
 
@@ -261,8 +261,8 @@ impl Target for &Arc<Shared> {
     }
 
     #[inline(always)]
-    fn reach<R>(self, call: impl FnOnce(At<'_>) -> R) -> R {
-        reach_owned(self, call)
+    fn reach(self, call: impl FnMut(At<'_>)) {
+        reach_owned(self, call);
     }
 
     #[inline(always)]
@@ -359,7 +359,13 @@ fn accept_elsewhere(
     class: Option<Priority>,
     job: Job,
 ) -> Result<(), Rejected<Job>> {
-    pool.reach(|at| at.accept(class, job).map_err(|job| at.rejected(job)))
+    let (mut job, mut accepted) = (Some(job), Ok(()));
+    pool.reach(|at| {
+        if let Some(job) = job.take() {
+            accepted = at.accept(class, job).map_err(|job| at.rejected(job));
+        }
+    });
+    accepted
 }
 
 /// The result of a submission for an accepted job: nothing, or a handle for the outcome.

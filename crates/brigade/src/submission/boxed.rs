@@ -4,14 +4,13 @@
 
 use core::any::Any;
 
-use brigade_observe::{Watch, Watcher};
 use brigade_sync::call_user;
 use brigade_task::{Cause, Job, Work};
 
 use super::options::Options;
 use super::{Receipt, job_name};
 use crate::engine::{Permit, now};
-use crate::values::{Rejected, closure_of};
+use crate::values::{Rejected, Watch, Watcher, closure_of};
 
 /// A closure of any type.
 pub(crate) trait Closure<T>: Send {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use brigade_observe::What;
 use brigade_queue::StealError;
 use brigade_queue::deque::Candidate;
 use brigade_sync::atomic::{Ordering, fence};
@@ -10,6 +9,7 @@ use brigade_task::{Job, Part, Region, return_tickets};
 
 use crate::engine::queues::peers::Peer;
 use crate::engine::shared::Shared;
+use crate::engine::what::What;
 use crate::engine::worker::Worker;
 
 impl Worker {
@@ -108,7 +108,7 @@ impl Worker {
         };
         // Read before the steal pushes parts (`engine/queues/origins.rs`).
         let position = self.forks.position();
-        let part = peer.forks.steal(&self.forks, limit)?;
+        let part = peer.steal_forks(&self.forks, &limit)?;
         if of.is_none() {
             self.me.origins.begin(part.region(), position);
             if self.forks.position() > position {

@@ -199,11 +199,10 @@ impl Shared {
         }
         self.try_terminate();
         if !shares.is_empty() {
-            self.off_pool(|| {
-                for share in shares {
-                    self.ledger.drop_job(share);
-                }
-            });
+            let _work = self.off_pool();
+            for share in shares {
+                self.ledger.drop_job(share);
+            }
         }
     }
 }
