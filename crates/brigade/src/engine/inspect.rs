@@ -18,14 +18,18 @@ impl Shared {
         let accepted = ledger.accepted(&self.queues, || self.tasks.wakes());
         // Read twice: a job that moves between queues meanwhile is seen by at least one of the reads.
         let seen = self.queues.len() as u64;
-        let metrics = |index| peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
-        let workers: Vec<WorkerMetrics> = (0..peers.len()).map(metrics).collect();
+        let (mut workers, mut queued) = (Vec::new(), 0);
+        for index in 0..peers.len() {
+            let worker = match peers.get(index) {
+                Some(peer) => peer.metrics(),
+                None => WorkerMetrics::default(),
+            };
+            queued += worker.queued;
+            workers.push(worker);
+        }
         let of_class = |class| self.queues.lanes.len_of(class) as u64;
         let (high, low) = (of_class(Priority::High), of_class(Priority::Low));
-        let queued = self.queues.injectors.len() as u64
-            + (high + low)
-            + workers.iter().map(|worker| worker.queued).sum::<u64>();
-        let queued = queued.max(seen);
+        let queued = (queued + self.queues.injectors.len() as u64 + high + low).max(seen);
         let totals = ledger.ended(peers);
         // Never less than a number returned before.
         let accepted = ledger.tell(accepted.max(totals.ended()));

@@ -15,6 +15,13 @@ use super::what::{Label, Scope, What};
 use super::worker::Worker;
 use crate::values::Role;
 
+/// Removes the record of a job, if there is one.
+pub(super) fn discard(scope: Option<Scope<'_>>) {
+    if let Some(scope) = scope {
+        scope.discard();
+    }
+}
+
 impl Worker {
     /// Records what the worker does, if the pool is traced.
     #[inline(always)]

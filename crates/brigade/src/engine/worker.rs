@@ -63,7 +63,11 @@ pub(crate) struct Child;
 impl OnChild for Child {
     fn on_child() {
         // Makes the process abort when the running job ends.
-        with_worker(|worker| _ = worker.map(|worker| worker.pace.interrupt()));
+        with_worker(|worker| {
+            if let Some(worker) = worker {
+                worker.pace.interrupt();
+            }
+        });
         CURRENT.clear();
     }
 }
@@ -282,8 +286,10 @@ impl Worker {
         shared.threads.enter();
         let hooks = shared.hooks();
         let role = shared.idle.arrive(index, hooks.on_start.is_some());
-        let stack = hooks.known_stack_size(shared.config.stack_size);
-        let stack = stack.map(Stack::that_begins_here).unwrap_or_default();
+        let stack = match hooks.known_stack_size(shared.config.stack_size) {
+            Some(size) => Stack::that_begins_here(size),
+            None => Stack::default(),
+        };
         let worker = Self::new(shared, index, role, stack);
         let Self { shared, me, .. } = &worker;
         me.sleeper.set_thread(true);

@@ -96,8 +96,8 @@ impl<E: Schedule> Running<E> {
             Pause::Idle => true,
             Pause::Reschedule => {
                 // The job takes over the access and the reference; this thread must not touch the task any more.
-                // SAFETY: Access rule: `end_poll` told the caller to make the job.
-                scheduler.schedule(unsafe { resumption(self.task) }, Woken::Polled);
+                // SAFETY: Access rule: `end_poll` told the caller to make the job. The scheduler is an `E`.
+                unsafe { reschedule::<E>(self.task) };
                 true
             }
             Pause::Orphaned => false,
@@ -249,6 +249,18 @@ unsafe fn schedule<E: Schedule>(header: NonNull<Header>) {
     let scheduler = unsafe { header.cast::<Head<E>>().as_ref() }.scheduler;
     // SAFETY: guaranteed by the caller.
     scheduler.schedule(unsafe { resumption(header) }, Woken::Idle);
+}
+
+/// Like [`schedule`], after a poll during which the future was woken.
+///
+/// # Safety
+/// As for [`schedule`].
+#[inline(never)]
+unsafe fn reschedule<E: Schedule>(header: NonNull<Header>) {
+    // SAFETY: as in `schedule`.
+    let scheduler = unsafe { header.cast::<Head<E>>().as_ref() }.scheduler;
+    // SAFETY: guaranteed by the caller.
+    scheduler.schedule(unsafe { resumption(header) }, Woken::Polled);
 }
 
 /// Whether the calling thread may drop the future.

@@ -39,14 +39,21 @@ impl Worker {
             match part.unless_stale() {
                 None => {
                     let lowest = &self.leftovers.lowest_gap;
-                    lowest.set(Some(lowest.get().map_or(position, |gap| gap.min(position))));
+                    lowest.set(Some(lowest.get().unwrap_or(position).min(position)));
                     self.me.origins.close_gap(position);
                 }
-                other => others.extend(other),
+                Some(part) => others.push(part),
             }
         }
-        others.into_iter().rev().for_each(|part| self.push(part));
+        self.push_back(others);
         return_tickets();
+    }
+
+    /// Pushes parts again, which have been popped in this order.
+    pub(super) fn push_back(&self, mut popped: Vec<Part>) {
+        while let Some(part) = popped.pop() {
+            self.push(part);
+        }
     }
 
     /// Whether no part is left on the own deque for peers to take.

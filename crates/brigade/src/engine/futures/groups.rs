@@ -38,3 +38,23 @@ pub(in crate::engine) struct Groups {
     pub(in crate::engine) are_any: Cell<bool>,
     pub(in crate::engine) awaited: RefCell<Vec<(Group, Members)>>,
 }
+
+impl Groups {
+    /// The woken futures of the innermost wait for a group.
+    pub(super) fn members(awaited: &mut [(Group, Members)], group: Group) -> Option<&mut Members> {
+        for (of, members) in awaited.iter_mut().rev() {
+            if *of == group {
+                return Some(members);
+            }
+        }
+        None
+    }
+
+    /// Ends the innermost wait; returns the woken futures that are left.
+    pub(super) fn end_wait(&self) -> Members {
+        let mut awaited = self.awaited.borrow_mut();
+        let left = awaited.pop();
+        self.are_any.set(!awaited.is_empty());
+        left.unwrap_or((Group(0), Members::new())).1
+    }
+}

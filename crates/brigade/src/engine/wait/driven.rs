@@ -184,7 +184,7 @@ impl Driven {
                         continue;
                     }
                     self.shared.idle.start_search();
-                    match worker.park_unless(None, || false) {
+                    match worker.park_unless(None, &mut || false) {
                         Parked::Search => _ = self.shared.idle.stop_search(),
                         Parked::Leave => return self.leave(),
                     }

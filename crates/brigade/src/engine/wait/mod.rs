@@ -212,7 +212,7 @@ impl Worker {
                 }
             });
             // A token, not `is_over`, which may count ended jobs: the waker has been told how many are left.
-            let parked = self.park_unless(until, || thread.has_token());
+            let parked = self.park_unless(until, &mut || thread.has_token());
             drop(waits);
             match parked {
                 Parked::Search => self.end_search(),

@@ -178,7 +178,7 @@ impl Worker {
                 *thread.elsewhere.lock() = Some(call.clone());
                 let parked = thread.spot.sleep_elsewhere(|| {
                     shared.idle.start_search();
-                    let parked = self.park_unless(until, || thread.has_token());
+                    let parked = self.park_unless(until, &mut || thread.has_token());
                     if let Parked::Search = parked {
                         self.end_search();
                     }

@@ -60,7 +60,9 @@ impl Shared {
                 && self.idle.has_free_cpus(1 + searching)
                 && self.queues.injectors.mine().len() > searching * BATCH;
             let another = if has_backlog { self.idle.change(Roster::pick_parked) } else { None };
-            another.into_iter().for_each(|index| wake(self, index));
+            if let Some(index) = another {
+                wake(self, index);
+            }
             return another;
         }
         let queued = if seen.is_below_max() { self.queues.len() } else { 0 };
@@ -102,7 +104,9 @@ impl Shared {
         wake: fn(&Self, usize),
     ) -> Option<usize> {
         // The wake-up comes first, because a start calls the user's spawner, which may take long.
-        picked.wake.into_iter().for_each(|index| wake(self, index));
+        if let Some(index) = picked.wake {
+            wake(self, index);
+        }
         if let Some(index) = picked.start {
             // A failed start has been retried.
             let _ = self.start(index);
