@@ -263,8 +263,18 @@ fn available() -> usize {
 /// # Errors
 /// The system's if it can't start the thread; if the function panics.
 pub fn on_another<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
-    let thread = imp::Builder::new().spawn(call)?;
-    thread.join().map_err(|_| io::Error::other("the call panicked"))
+    let result = Arc::new(Mutex::new(None));
+    let slot = result.clone();
+    run_on_another(Box::new(move || *slot.lock() = Some(call())))?;
+    let result = result.lock().take();
+    result.ok_or_else(|| io::Error::other("the call panicked"))
+}
+
+/// The part of [`on_another`] that does not depend on the type of the call.
+fn run_on_another(call: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+    // A panic leaves no result.
+    _ = imp::Builder::new().spawn(call)?.join();
+    Ok(())
 }
 
 /// Has the system let the calling thread run soon after each of its sleeps, beside computing threads. For threads whose turns take
