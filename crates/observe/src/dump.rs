@@ -9,12 +9,12 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_machine::ThreadState;
 use brigade_sync::{awaited::Awaited, time};
 use brigade_task::Causes;
 
 use crate::job::JobLabel;
 use crate::record::Stretch;
+use crate::thread::ThreadState;
 use crate::unfinished::{Entry, Stage};
 
 /// A snapshot of a pool; returned by `Handle::dump` of brigade.

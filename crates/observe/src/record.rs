@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brigade_machine::ThreadInfo;
 use brigade_sync::Mutex;
 use brigade_task::JobId;
 
 use crate::job::Job;
+use crate::thread::ThreadInfo;
 #[cfg(feature = "histograms")]
 use crate::times::Histograms;
 

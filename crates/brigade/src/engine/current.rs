@@ -2,8 +2,6 @@
 
 use core::cell::Cell;
 
-use brigade_sync::Defer;
-
 use super::key::Key;
 use crate::values::WorkerInfo;
 
@@ -29,8 +27,10 @@ pub(crate) fn stopping() -> Option<WorkerInfo> {
 
 /// The index of the calling thread's worker in the pool `key`.
 pub(super) fn index_in(key: Key) -> Option<usize> {
-    let worker = WORKER.try_with(Cell::get).ok().flatten();
-    worker.filter(|&(pool, _)| pool == key).map(|(_, index)| index)
+    match WORKER.try_with(Cell::get) {
+        Ok(Some((pool, index))) if pool == key => Some(index),
+        _ => None,
+    }
 }
 
 /// Whether the calling thread is a worker of the pool `key`.
@@ -38,9 +38,16 @@ pub(super) fn is_worker_of(key: Key) -> bool {
     index_in(key).is_some()
 }
 
-/// Calls a closure with the calling thread as this worker.
-pub(super) fn work_as<R>(key: Key, index: usize, call: impl FnOnce() -> R) -> R {
-    let former = WORKER.with(|worker| worker.replace(Some((key, index))));
-    let _restore = Defer(|| WORKER.with(|worker| worker.set(former)));
-    call()
+/// A guard: the calling thread is a worker. Restores the former worker when dropped.
+pub(super) struct Working(Option<(Key, usize)>);
+
+/// Makes the calling thread this worker until the guard is dropped.
+pub(super) fn work_as(key: Key, index: usize) -> Working {
+    Working(WORKER.with(|worker| worker.replace(Some((key, index)))))
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        WORKER.with(|worker| worker.set(self.0));
+    }
 }

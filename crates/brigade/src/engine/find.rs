@@ -1,6 +1,5 @@
 //! How a worker finds a job that is not on its own queue: at the injectors, at its peers, in the lanes.
 
-use brigade_observe::{Since, What};
 use brigade_queue::StealError;
 use brigade_sync::hint;
 use brigade_task::Job;
@@ -8,6 +7,7 @@ use brigade_task::Job;
 use super::idle::Parked;
 use super::queues::injectors::{BATCH, Share};
 use super::sleep::backoff::Backoff;
+use super::what::{Since, What};
 use super::worker::Worker;
 
 impl Worker {

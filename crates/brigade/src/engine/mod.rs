@@ -9,7 +9,7 @@
 //
 //     shared   worker
 //     clock
-//     registry   supply   inspect
+//     registry   supply   inspect   dump
 //     turn   fork
 //     wait   bounded   submit   sweep
 //     find   park   wake   futures   class
@@ -19,13 +19,15 @@
 //     sleep
 //     idle   semaphore   timers
 //     roster
-//     current   state
+//     current   state   what
 //     key
 
 mod bounded;
 mod class;
 mod clock;
 mod current;
+#[cfg(feature = "observe")]
+mod dump;
 mod end;
 mod enter;
 mod find;
@@ -51,6 +53,7 @@ mod timers;
 mod turn;
 mod wait;
 mod wake;
+mod what;
 mod worker;
 
 pub(crate) use bounded::{Admission, Unqueued};
@@ -62,7 +65,10 @@ pub(crate) use enter::{enter_outside, enter_pool, entered};
 pub(crate) use fork::wait_outside;
 pub(crate) use futures::groups::{Group, LateGroup, Members};
 pub(crate) use key::{ClassKey, Key, Kind};
-pub(crate) use registry::{At, class_here, current_pool, forget, reach, reach_inline, reach_owned};
+pub(crate) use registry::{
+    At, class_here, current_pool, find, forget, reach, reach_inline, reach_on_worker, reach_once,
+    reach_owned,
+};
 pub(crate) use semaphore::{Permit, Room, Semaphore, Waiter};
 pub(crate) use shared::Shared;
 pub(crate) use sleep::backoff::LOOK_AGAIN;

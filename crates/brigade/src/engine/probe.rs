@@ -4,30 +4,16 @@
 //! Without the feature `trace` the functions that record are empty. With it, an untraced pool pays a test of its state where a
 //! worker has no job to run; the test before a job is made anyway. [`brigade_trace`] has the design.
 
-#[cfg(not(feature = "trace"))]
-use core::marker::PhantomData;
 #[cfg(feature = "trace")]
 use std::sync::Arc;
 
-use brigade_observe::{Label, What};
-#[cfg(feature = "trace")]
-pub(crate) use brigade_trace::Scope;
 #[cfg(feature = "trace")]
 use brigade_trace::{Now, Session, Trace, TraceError, Worker as Traced};
 
 use super::shared::Shared;
+use super::what::{Label, Scope, What};
 use super::worker::Worker;
 use crate::values::Role;
-
-/// A recorded activity of a worker, until this is dropped.
-#[cfg(not(feature = "trace"))]
-pub(crate) struct Scope<'a>(PhantomData<&'a Shared>);
-
-#[cfg(not(feature = "trace"))]
-impl Scope<'_> {
-    /// Removes the scope without recording it.
-    pub(crate) fn discard(self) {}
-}
 
 impl Worker {
     /// Records what the worker does, if the pool is traced.

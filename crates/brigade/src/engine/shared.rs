@@ -5,7 +5,6 @@ use core::any::Any;
 use core::mem;
 use std::sync::{Arc, Weak};
 
-use brigade_observe::Observer;
 use brigade_sync::fork::PerProcess;
 use brigade_sync::{AsymmetricFence, unmodelled};
 
@@ -18,7 +17,7 @@ use super::roster::threads::{Launch, Threads};
 use super::semaphore::Semaphore;
 use super::sleep::events::Events;
 use super::sleep::resources::Resources;
-use crate::values::{Config, Hooks, Reason};
+use crate::values::{Config, Hooks, Observer, Reason};
 
 /// Pools in the order of their keys.
 type Pools = Vec<(Key, Weak<Shared>)>;

@@ -15,7 +15,10 @@ use super::wait::blocked::blocking;
 pub(crate) fn enter<R>(key: Key, shared: Option<&Arc<Shared>>, call: impl FnOnce() -> R) -> R {
     match shared {
         Some(shared) => enter_outside(shared, call),
-        None => enter_as(Some(key), || resources_of(Weak::new()).enter(call)),
+        None => {
+            let _entered = enter_as(Some(key));
+            resources_of(Weak::new()).enter(call)
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::enter::enter_job;
 use super::pace::Look;
 use super::queues::injectors::Share;
 use super::worker::Worker;
-use crate::engine::probe::Scope;
+use crate::engine::what::Scope;
 use crate::values::Priority;
 
 impl Worker {

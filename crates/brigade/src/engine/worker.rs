@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 
-use brigade_observe::{Record, What};
 use brigade_queue::{Cursor, deque};
 use brigade_sync::fork::OnChild;
 use brigade_sync::{Stack, call_user};
@@ -25,6 +24,7 @@ use super::queues::local::Local;
 use super::queues::peers::Peer;
 use super::shared::Shared;
 use super::sleep::events::blocked::BlockedThread;
+use super::what::What;
 use crate::values::{Hook, INJECTOR_INTERVAL, Priority, Role, WorkerInfo};
 
 brigade_sync::scoped_thread_local! {
@@ -201,17 +201,13 @@ impl Worker {
         self.shared.key == key
     }
 
-    /// The record of the running job.
-    pub(crate) fn record(&self) -> &Record {
-        &self.me.record
-    }
-
     /// Counts a panic of a hook, caught on this worker.
     pub(crate) fn count_panic(&self) {
         self.me.counters.panics.add(1);
     }
 
     /// Whether the pool is being discarded.
+    #[inline]
     pub(crate) fn discards(&self) -> bool {
         self.shared.idle.snapshot().discards()
     }
@@ -233,7 +229,7 @@ impl Worker {
     /// Drops a job; a panic of its captures is contained here.
     #[cold]
     pub(super) fn discard(&self, job: Job) -> Outcome {
-        cancel_and_tell(job, Cause::Ended, || self.count_panic())
+        cancel_and_tell(job, Cause::Ended, &|| self.count_panic())
     }
 
     /// Applies the pool's policy to a panic without a handle.
@@ -285,7 +281,9 @@ impl Worker {
             }
         };
         let life = || CURRENT.set(&worker, life);
-        current::work_as(shared.key, index, || shared.events.resources.enter(life));
+        let working = current::work_as(shared.key, index);
+        shared.events.resources.enter(life);
+        drop(working);
         shared.cancel_locals(me);
         me.sleeper.set_thread(false);
         if hooks.on_stop.is_some() {

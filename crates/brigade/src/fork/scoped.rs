@@ -5,20 +5,19 @@ use core::pin::Pin;
 use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_observe::Watcher;
 use brigade_sync::Visit;
 use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, drop_contained, keep_tickets};
 
 use crate::engine::{
-    CURRENT, Key, LateGroup, Shared, Worker, enter_outside, enter_pool, owned, reach,
-    runs_in_place, wait_outside,
+    CURRENT, Key, LateGroup, Shared, Worker, enter_outside, enter_pool, find, owned, runs_in_place,
+    wait_outside,
 };
 use crate::handle::Handle;
 use crate::handle::join::Ended;
 use crate::pool::here;
 use crate::spawn::make_scopes;
 use crate::submission::watcher_of;
-use crate::values::{Priority, Reason};
+use crate::values::{Priority, Reason, Watcher};
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -182,19 +181,16 @@ fn borrow<R>(
     if let Some(driven) = owned(pool) {
         let shared = driven.shared();
         let outside = watcher();
-        let refuse = || Err(shared.refusal());
-        let call = |_: &Worker| {
-            if shared.is_closed() { refuse() } else { outside.run_call(|| call(None)) }
+        let (mut call, mut result) = (Some(call), None);
+        let mut run = |_: &Worker| {
+            let call = if shared.is_closed() { None } else { call.take() };
+            result = call.map(|call| outside.run_call(|| call(None)));
         };
-        return outside.lend(|| driven.run(call).unwrap_or_else(refuse));
+        outside.lend(|| driven.run(&mut run));
+        return result.unwrap_or_else(|| Err(shared.refusal()));
     }
-    reach(pool, |at| match at.shared() {
-        Some(shared) => {
-            let outside = watcher();
-            outside.lend(|| call(Some((shared, &outside))))
-        }
-        None => Err(at.refusal()),
-    })
+    let (shared, outside) = (find(pool)?, watcher());
+    outside.lend(|| call(Some((&shared, &outside))))
 }
 
 /// Calls two closures, in parallel if a worker is idle, and returns both results.
@@ -461,13 +457,11 @@ impl ScopePool {
     }
 
     fn of_outside(pool: Key) -> Result<Self, Reason> {
-        reach(pool, |at| match at.shared() {
-            Some(shared) if shared.is_closed() => Err(shared.refusal()),
-            Some(shared) => {
-                Ok(Self { shared: shared.clone(), opened: None, futures: LateGroup::default() })
-            }
-            None => Err(at.refusal()),
-        })
+        let shared = find(pool)?;
+        if shared.is_closed() {
+            return Err(shared.refusal());
+        }
+        Ok(Self { shared, opened: None, futures: LateGroup::default() })
     }
 
     pub(super) fn key(&self) -> Key {
@@ -555,7 +549,7 @@ impl Scopes for ScopePool {
     fn wait_for_future(&self, future: &mut brigade_task::JoinHandle<()>) {
         // A forked child ends in `wait`.
         if self.here().is_some() && !future.is_finished() {
-            Ended::wait(future, self.key(), false);
+            Ended::wait(future.waiter(), self.key(), false);
         }
     }
 
@@ -571,21 +565,23 @@ impl Scopes for ScopePool {
     fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
         with_worker_of(self.key(), |worker| match (worker, self.here()) {
             (Some(worker), _) => {
-                let outcome = enter_pool(&worker.shared, run);
-                outcome.into_iter().for_each(|outcome| worker.count_part(outcome));
+                if let Some(outcome) = enter_pool(&worker.shared, run) {
+                    worker.count_part(outcome);
+                }
             }
             // The pool waits for this job, as for all accepted jobs.
-            (None, Some(shared)) => shared.off_pool(|| {
-                run_off(shared, run).into_iter().for_each(|outcome| {
+            (None, Some(shared)) => {
+                let _work = shared.off_pool();
+                if let Some(outcome) = run_off(shared, run) {
                     shared.ledger.count(outcome);
                     shared.leaves_entry();
-                });
-            }),
+                }
+            }
             (None, None) => _ = run(),
         });
     }
 
     fn count_panic(&self) {
-        with_worker_of(self.key(), |worker| worker.into_iter().for_each(Forks::count_panic));
+        with_worker_of(self.key(), |worker| _ = worker.map(Forks::count_panic));
     }
 }

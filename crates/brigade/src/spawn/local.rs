@@ -35,10 +35,11 @@ impl Schedule for OnWorker {
     }
 
     fn schedule(self, job: Job, _: Woken) {
-        reach(self.key, |at| match at.shared() {
-            Some(shared) => shared.send_local(self.index, job),
+        let mut job = Some(job);
+        reach(self.key, &mut |at| match (at.shared(), job.take()) {
+            (Some(shared), Some(job)) => shared.send_local(self.index, job),
             // In a forked child. Otherwise the worker and the pool exist as long as the future.
-            None => core::mem::forget(job),
+            (_, job) => core::mem::forget(job),
         });
     }
 
@@ -51,9 +52,12 @@ impl Schedule for OnWorker {
     }
 
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
-        reach(self.key, |at| {
-            at.count_released(outcome, unclaimed);
-            at.shared().into_iter().for_each(|shared| shared.release_local(self.index, number));
+        let mut unclaimed = Some(unclaimed);
+        reach(self.key, &mut |at| {
+            at.count_released(outcome, unclaimed.take().flatten());
+            if let Some(shared) = at.shared() {
+                shared.release_local(self.index, number);
+            }
         });
     }
 }
@@ -124,11 +128,12 @@ where
         let future: Boxed<F::Output> = Box::pin(future);
         return spawn_local_as(pool, is_own, future, place);
     }
-    let mut future = Some(future);
-    let spawned = wait_as(pool, |worker| {
-        let stays = |own: &&Worker| own.shared.key.if_threadless().is_none() && is_own(own);
-        let own = worker.filter(stays)?;
-        Some(spawn_local_on(own, future.take()?, place))
+    let (mut future, mut spawned) = (Some(future), None);
+    wait_as(pool, &mut |worker| match worker {
+        Some(own) if own.shared.key.if_threadless().is_none() && is_own(own) => {
+            spawned = future.take().map(|future| spawn_local_on(own, future, place));
+        }
+        _ => {}
     });
     drop_contained(future);
     spawned

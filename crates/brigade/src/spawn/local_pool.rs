@@ -205,8 +205,9 @@ impl LocalPool {
     #[track_caller]
     pub fn run_until<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
-        let ran = self.driven.run(|_| wait_for(future.as_mut()));
-        ran.unwrap_or_else(|| block_on(future))
+        let mut output = None;
+        self.driven.run(&mut |_| output = Some(wait_for(future.as_mut())));
+        output.unwrap_or_else(|| block_on(future))
     }
 
     /// Spawns a future that need not be `Send` to this pool. Like [`spawn_local`](crate::spawn_local), but from

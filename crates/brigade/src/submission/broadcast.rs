@@ -6,7 +6,7 @@ use std::sync::Arc;
 use brigade_task::{Job, drop_contained};
 
 use super::watcher::watcher_of;
-use crate::engine::{reach, with_worker};
+use crate::engine::{reach_once, with_worker};
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Priority, Reason, refuse};
 
@@ -86,7 +86,7 @@ impl Handle {
     {
         let call = Arc::new(call);
         let watcher = watcher_of(self.key, place, None, Some(Priority::Normal));
-        let shares = reach(self.key, |at| {
+        let shares = reach_once(self.key, |at| {
             let shared = at.shared().ok_or_else(|| at.refusal())?;
             shared.broadcast(at.worker().is_some(), || {
                 let (call, watcher) = (call.clone(), watcher.clone());

@@ -8,11 +8,12 @@ use std::io::{self, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use brigade_machine::{Neighbours, Pins};
-use brigade_observe::Observer;
 use brigade_sync::thread::{Inherited, NewThread, Thread, set_nice};
 use brigade_sync::{OnceLock, affinity};
 use brigade_task::{HeldPanic, drop_contained, split_name};
+
+use super::affinity::{Neighbours, Pins};
+use super::observed::Observer;
 
 /// Which queue takes the jobs submitted by a worker of the pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

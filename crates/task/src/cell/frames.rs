@@ -175,6 +175,7 @@ impl From<JobId> for usize {
 }
 
 impl JobId {
+    #[inline]
     pub(super) fn of(state: &State) -> Self {
         Self(ptr::from_ref(state).addr())
     }
@@ -190,6 +191,7 @@ pub struct RunningFuture {
 }
 
 impl RunningFuture {
+    #[inline]
     pub(crate) fn of(state: &State) -> Self {
         Self { id: JobId::of(state), is_member: state.is_member() }
     }

@@ -99,6 +99,7 @@ impl Lifecycle {
     }
 
     /// Starts a poll by a job, which turns into the running guard, and returns whether `UNPOLLED` was set; `None` if the job is stale.
+    #[inline]
     #[must_use]
     pub(crate) fn begin_poll(&self) -> Option<bool> {
         let next =
@@ -154,6 +155,7 @@ impl Lifecycle {
     }
 
     /// Returns whether it has been woken since the poll began; the answer `true` holds until the poll ends.
+    #[inline]
     pub(crate) fn is_woken(&self) -> bool {
         // Ordering: Relaxed: `end_poll` looks again.
         self.0.load(Ordering::Relaxed) & SCHEDULED != 0

@@ -132,12 +132,14 @@ impl State {
     }
 
     /// Whether the slot holds the membership in a set.
+    #[inline]
     pub(super) fn is_member(&self) -> bool {
         // Ordering: Relaxed: a hint.
         self.0.load(Ordering::Relaxed) & MEMBER != 0
     }
 
     /// Returns whether the closure has been claimed; the job itself, before it has claimed, sees a claim of the handle.
+    #[inline]
     pub(super) fn is_claimed(&self) -> bool {
         // Ordering: Relaxed: a hint; `claim` decides.
         self.0.load(Ordering::Relaxed) & CLAIMED != 0
@@ -154,6 +156,7 @@ impl State {
     }
 
     /// Returns whether the task is asked to stop.
+    #[inline]
     pub(crate) fn is_stop_requested(&self) -> bool {
         // Ordering: Acquire pairs with the Release in `request_stop`.
         self.0.load(Ordering::Acquire) & STOP_REQUESTED != 0
@@ -188,6 +191,7 @@ impl State {
     }
 
     /// Returns whether the result has been written.
+    #[inline]
     pub(super) fn is_done(&self) -> bool {
         // Ordering: Acquire pairs with the Release in `finish`.
         self.0.load(Ordering::Acquire) & DONE != 0

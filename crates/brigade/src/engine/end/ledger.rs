@@ -100,11 +100,7 @@ impl Ledger {
 
     /// Whether, at a single moment, no job is being run or dropped off the pool, or only such that `waits`, and `is_empty`
     /// returns `true`.
-    pub(in crate::engine) fn is_over_and(
-        &self,
-        waits: bool,
-        is_empty: impl FnOnce() -> bool,
-    ) -> bool {
+    pub(in crate::engine) fn is_over_and(&self, waits: bool, is_empty: &dyn Fn() -> bool) -> bool {
         let before = self.off_pool.begun_if_over(waits);
         before.is_some() && is_empty() && self.off_pool.begun_if_over(waits) == before
     }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use brigade_observe::What;
 use brigade_queue::StealError;
 use brigade_queue::deque::Candidate;
 use brigade_sync::atomic::{Ordering, fence};
@@ -10,6 +9,7 @@ use brigade_task::{Job, Part, Region, return_tickets};
 
 use crate::engine::queues::peers::Peer;
 use crate::engine::shared::Shared;
+use crate::engine::what::What;
 use crate::engine::worker::Worker;
 
 impl Worker {

@@ -158,6 +158,7 @@ impl OwnedTasks {
     }
 
     /// How many futures have not ended; each shard is read at a slightly different moment. Takes no lock.
+    #[cfg(feature = "observe")]
     pub(in crate::engine) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.seen.load(Ordering::Relaxed)).sum()
     }

@@ -5,9 +5,9 @@ use brigade_task::{Cause, Job, Outcome, TaskRef, Woken};
 use super::groups::{Group, Groups, Members};
 use crate::engine::current;
 use crate::engine::enter::enter_pool;
-use crate::engine::probe::Scope;
 use crate::engine::queues::Accepts;
 use crate::engine::shared::Shared;
+use crate::engine::what::Scope;
 use crate::engine::worker::Worker;
 use crate::values::Priority;
 

@@ -6,11 +6,11 @@ pub(in crate::engine) mod poll;
 use core::time::Duration;
 use std::time::Instant;
 
-use brigade_observe::{Since, What};
 use brigade_sync::time;
 
 use crate::engine::idle::{Idle, Parked, Watch};
 use crate::engine::roster::Parking;
+use crate::engine::what::{Since, What};
 use crate::engine::worker::Worker;
 use crate::values::{Idle as Policy, KEEP_ALIVE};
 

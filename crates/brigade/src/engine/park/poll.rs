@@ -4,7 +4,6 @@ use core::time::Duration;
 use std::task::Waker;
 use std::time::Instant;
 
-use brigade_observe::What;
 use brigade_sync::time;
 use brigade_task::{TaskRef, contain};
 
@@ -12,6 +11,7 @@ use crate::engine::idle::Parked;
 use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
 use crate::engine::sleep::sleeper::ParkSpot;
 use crate::engine::timers::entry::Entry;
+use crate::engine::what::What;
 use crate::engine::worker::Worker;
 
 /// The end of a sleep inside a job.

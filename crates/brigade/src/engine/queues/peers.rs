@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use brigade_observe::Record;
 use brigade_queue::{StealError, deque};
 use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::{CachePadded, Mutex, OnceLock};
@@ -35,7 +34,8 @@ pub(in crate::engine) struct Peer {
     /// In their own cache line, because the worker writes them at every turn.
     pub(in crate::engine) counters: CachePadded<Counters>,
     /// The running jobs, if the pool's jobs are observed.
-    pub(in crate::engine) record: Record,
+    #[cfg(feature = "observe")]
+    pub(in crate::engine) record: brigade_observe::Record,
     /// The worker's activity, while the pool is traced.
     #[cfg(feature = "trace")]
     pub(in crate::engine) track: brigade_trace::Track,
@@ -54,7 +54,8 @@ impl Peer {
             sleeper: Sleeper::new(),
             mailbox: Mailbox::default(),
             counters: CachePadded::new(Counters { awake, ..Counters::default() }),
-            record: Record::default(),
+            #[cfg(feature = "observe")]
+            record: brigade_observe::Record::default(),
             #[cfg(feature = "trace")]
             track: brigade_trace::Track::default(),
             own: Mutex::new(Some((local, forks))),

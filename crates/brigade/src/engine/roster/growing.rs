@@ -174,7 +174,10 @@ impl Shared {
         sleeper.into_iter().for_each(|index| self.wake(index));
         self.try_terminate();
         if !shares.is_empty() {
-            self.off_pool(|| shares.into_iter().for_each(|share| self.ledger.drop_job(share)));
+            let _work = self.off_pool();
+            for share in shares {
+                self.ledger.drop_job(share);
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use blocked::runs_in_place;
 use brigade_sync::{Defer, time};
 use brigade_task::return_tickets;
 
-use crate::engine::end::off_pool::{is_off_pool, with_pieces};
+use crate::engine::end::off_pool::{Pieces, is_off_pool};
 use crate::engine::futures::groups::Group;
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
@@ -98,11 +98,13 @@ impl Worker {
 
     /// Waits inside the running job. Meanwhile runs parts that the wait depends on, and the worker's mail, or any job
     /// if no other worker is left to run jobs.
-    pub(crate) fn run_until(&self, awaited: &mut impl Awaited) {
+    pub(crate) fn run_until(&self, awaited: &mut dyn Awaited) {
         let (runs, mut backoff, mut own) = (runs_in_place(), Backoff::default(), None);
-        awaited.thread().into_iter().for_each(|thread| _ = thread.lie_under_jobs(true));
+        if let Some(thread) = awaited.thread() {
+            thread.lie_under_jobs(true);
+        }
         self.note_polling(false);
-        while !awaited.is_over() && !awaited.deadline().is_some_and(has_passed) {
+        while !has_ended(awaited) {
             // In a forked child the awaited job belongs to the parent.
             self.end_if_orphan();
             // While the job unwinds, only mail: no other thread may run it.
@@ -138,24 +140,22 @@ impl Worker {
     #[cold]
     fn sleep_until(
         &self,
-        awaited: &mut impl Awaited,
+        awaited: &mut dyn Awaited,
         own: &mut Option<ThisThread>,
         runs_anything: bool,
     ) {
-        let of_wait = awaited.thread().cloned();
-        let thread = of_wait
-            .unwrap_or_else(|| Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)));
+        let thread = thread_of(awaited, own);
         let outer = self.nesting.innermost.replace(Some(thread.clone()));
         thread.lie_under_jobs(false);
         if awaited.register(&thread) && !self.wakes_for_mail_below(&thread) {
             let until = self.wakes_at(awaited);
             let pool = awaited.pool();
             let is_own = pool.is_some_and(|key| self.is_of(key));
-            let slept = waits_for(pool, || {
-                let slept =
-                    if runs_anything { None } else { self.sleep_blocked(&thread, until, is_own) };
-                slept.unwrap_or_else(|| self.run_or_park(&thread, until, is_own))
-            });
+            let waiting = pool.and_then(Waiting::begin);
+            let slept =
+                if runs_anything { None } else { self.sleep_blocked(&thread, until, is_own) };
+            let slept = slept.unwrap_or_else(|| self.run_or_park(&thread, until, is_own));
+            drop(waiting);
             awaited.slept(slept);
         }
         // Until its next registration, jobs may run above it.
@@ -164,10 +164,10 @@ impl Worker {
     }
 
     /// When a wait looks again, at the latest.
-    pub(in crate::engine) fn wakes_at(&self, awaited: &mut impl Awaited) -> Option<Instant> {
-        let patience = awaited.patience().into_iter().chain(self.patience_below()).min();
+    pub(in crate::engine) fn wakes_at(&self, awaited: &dyn Awaited) -> Option<Instant> {
+        let patience = time::earlier(awaited.patience(), self.patience_below());
         let looks_at = patience.and_then(|time| time::try_now()?.checked_add(time));
-        looks_at.into_iter().chain(awaited.deadline()).min()
+        time::earlier(looks_at, awaited.deadline())
     }
 
     /// Runs a job of the pool inside the current job. Without one, parks as an idle worker until there is a job or a
@@ -263,17 +263,53 @@ impl Worker {
     }
 }
 
-/// Calls a closure that waits only for jobs of the pool `key`: work off this pool on the thread's stack waits meanwhile. A destructor
-/// that waits on the thread that ends the pool would keep that from cancelling the awaited future: so it is cancelled here.
-pub(in crate::engine) fn waits_for<R>(key: Option<Key>, wait: impl FnOnce() -> R) -> R {
-    let Some(key) = key.filter(|key| key.is_here()) else { return wait() };
-    with_pieces(key, |pieces| match is_off_pool(key).then(|| Shared::find(key)).flatten() {
-        Some(shared) => {
-            shared.cancel_refused();
-            shared.wait_off_pool(pieces, wait)
+/// A wait only for jobs of a pool: work off this pool on the thread's stack waits until this is dropped.
+struct Waiting {
+    pieces: Pieces,
+    /// The pool, if there is such work.
+    shared: Option<Arc<Shared>>,
+}
+
+impl Waiting {
+    /// Begins a wait for jobs of the pool `key`. A destructor that waits on the thread that ends the pool would keep that from cancelling
+    /// the awaited future: so it is cancelled here.
+    fn begin(key: Key) -> Option<Self> {
+        if !key.is_here() {
+            return None;
         }
-        None => wait(),
-    })
+        let pieces = Pieces::of(key);
+        let shared = if is_off_pool(key) { Shared::find(key) } else { None };
+        if let Some(shared) = &shared {
+            shared.cancel_refused();
+            shared.ledger.off_pool.begin_wait(pieces.count);
+        }
+        let waiting = Self { pieces, shared };
+        if let Some(shared) = &waiting.shared {
+            shared.look_for_quiet();
+        }
+        Some(waiting)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(shared) = &self.shared {
+            shared.ledger.off_pool.end_wait(self.pieces.count);
+        }
+    }
+}
+
+/// The parker of a wait, or else the calling thread's, which stays in `own`.
+fn thread_of(awaited: &dyn Awaited, own: &mut Option<ThisThread>) -> Arc<BlockedThread> {
+    match awaited.thread() {
+        Some(thread) => thread.clone(),
+        None => Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)),
+    }
+}
+
+/// Whether a wait is over, or has reached its deadline.
+fn has_ended(awaited: &mut dyn Awaited) -> bool {
+    awaited.is_over() || awaited.deadline().is_some_and(has_passed)
 }
 
 /// Whether an instant has passed.

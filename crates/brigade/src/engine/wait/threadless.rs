@@ -16,7 +16,7 @@ use brigade_sync::fork::PerProcess;
 use brigade_sync::unmodelled::Mutex;
 
 use super::driven::Driven;
-use super::{Awaited, Call, has_passed};
+use super::{Awaited, Call, has_ended};
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
 use crate::engine::shared::Shared;
@@ -43,29 +43,44 @@ pub(crate) fn note_use(key: Key) {
     let _ = USED.try_with(|used| {
         let mut used = used.borrow_mut();
         if used.last() != Some(&key) {
-            let pools = POOLS.get().lock();
-            used.retain(|&other| other != key && pools.iter().any(|pool| pool.is_of(other)));
-            used.push(key);
+            use_last(&mut used, key, &POOLS.get().lock());
         }
     });
 }
 
-/// The pools whose worker this thread would act as in a wait for a job of the pool `key`, the best of them first.
-fn pools_of_wait(key: Option<Key>) -> Vec<Arc<Driven>> {
-    let used = USED.try_with(|used| used.borrow().clone()).unwrap_or_default();
-    let others = used.into_iter().rev().filter(|&used| Some(used) != key);
-    let mut keys = key.and_then(Key::if_threadless).into_iter().chain(others).peekable();
-    if keys.peek().is_none() {
-        return Vec::new();
-    }
-    let pools = POOLS.get().lock();
-    keys.filter_map(|key| pools.iter().find(|pool| pool.is_of(key)).cloned()).collect()
+/// Moves a pool to the end of a list, and removes the pools that have ended.
+fn use_last(used: &mut Vec<Key>, key: Key, pools: &[Arc<Driven>]) {
+    used.retain(|&other| other != key && find(pools, other).is_some());
+    used.push(key);
 }
 
-/// Acts as the worker of a pool for a closure, which returns how it goes on; `None` if another thread acts so, or the pool has ended.
-fn act(pool: &Arc<Driven>, call: impl FnOnce(&Worker) -> Parked) -> Option<()> {
+fn find(pools: &[Arc<Driven>], key: Key) -> Option<&Arc<Driven>> {
+    pools.iter().find(|pool| pool.is_of(key))
+}
+
+/// The pools whose worker this thread would act as in a wait for a job of the pool `key`, the best of them first.
+fn pools_of_wait(key: Option<Key>) -> Vec<Arc<Driven>> {
+    let mut used = USED.try_with(|used| used.borrow().clone()).unwrap_or_default();
+    let (first, mut wanted) = (key.and_then(Key::if_threadless), Vec::new());
+    if first.is_none() && used.is_empty() {
+        return wanted;
+    }
+    let pools = POOLS.get().lock();
+    if let Some(key) = first {
+        use_last(&mut used, key, &pools);
+    }
+    for &key in used.iter().rev() {
+        if let Some(pool) = find(&pools, key) {
+            wanted.push(pool.clone());
+        }
+    }
+    wanted
+}
+
+/// Acts as the worker of a pool for a closure, which returns how it goes on; `false` if another thread acts so, or the pool has ended.
+fn act(pool: &Arc<Driven>, call: &mut dyn FnMut(&Worker) -> Parked) -> bool {
     let threads = &pool.shared().threads;
-    let acted = pool.call(true, |worker| {
+    let has_acted = pool.call(true, &mut |worker| {
         threads.enter();
         let _exit = Defer(|| threads.exit());
         if let Parked::Leave = call(worker) {
@@ -73,19 +88,22 @@ fn act(pool: &Arc<Driven>, call: impl FnOnce(&Worker) -> Parked) -> Option<()> {
         }
     });
     if pool.has_ended() {
-        POOLS.get().lock().retain(|other| !Arc::ptr_eq(other, pool));
+        pool.leave_list(&mut POOLS.get().lock());
         pool.finish();
     }
-    acted?;
-    let others = pool.waiting.lock().clone();
-    others.iter().for_each(|thread| thread.unpark());
-    Some(())
+    if has_acted {
+        let others = pool.waiting.lock().clone();
+        for thread in others {
+            thread.unpark();
+        }
+    }
+    has_acted
 }
 
 /// Fires the due timers of the pools of a wait, takes their I/O events, and runs a job of each, without waiting.
 pub(crate) fn catch_up(key: Option<Key>) {
     for pool in pools_of_wait(key) {
-        act(&pool, |worker| {
+        act(&pool, &mut |worker| {
             _ = worker.poll_events() || worker.run_one();
             Parked::Search
         });
@@ -102,26 +120,31 @@ impl<'a> Serving<'a> {
     /// Lists the thread.
     pub(in crate::engine) fn begin(key: Option<Key>, thread: &'a Arc<BlockedThread>) -> Self {
         let pools = pools_of_wait(key);
-        pools.iter().for_each(|pool| pool.waiting.lock().push(thread.clone()));
+        for pool in &pools {
+            pool.waiting.lock().push(thread.clone());
+        }
         Self { thread, pools }
     }
 
     /// Acts as the worker of the best pool that it can, until the wait is over, the pool has ended, or a better one is free; `false` if there
     /// is none.
-    pub(in crate::engine) fn run(&self, awaited: &mut impl Awaited) -> bool {
-        (0..self.pools.len()).any(|place| {
+    pub(in crate::engine) fn run(&self, awaited: &mut dyn Awaited) -> bool {
+        for (place, pool) in self.pools.iter().enumerate() {
             let mut wait = self.beside(&self.pools[..place], awaited);
-            act(&self.pools[place], |worker| worker.serve(&mut wait, self.thread)).is_some()
-        })
+            if act(pool, &mut |worker| worker.serve(&mut wait, self.thread)) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Waits as a worker of another pool, until one of these is free, or the wait is over; `false` on a thread that is no worker.
-    pub(in crate::engine) fn wait_as_worker(&self, awaited: &mut impl Awaited) -> bool {
+    pub(in crate::engine) fn wait_as_worker(&self, awaited: &mut dyn Awaited) -> bool {
         let mut wait = self.beside(&self.pools, awaited);
         with_worker(|worker| worker.map(|worker| worker.run_until(&mut wait))).is_some()
     }
 
-    fn beside<'b, A>(&'b self, pools: &'b [Arc<Driven>], awaited: &'b mut A) -> Beside<'b, A> {
+    fn beside<'b>(&'b self, pools: &'b [Arc<Driven>], awaited: &'b mut dyn Awaited) -> Beside<'b> {
         Beside { pools, thread: self.thread, awaited }
     }
 }
@@ -135,19 +158,19 @@ impl Drop for Serving<'_> {
 }
 
 /// A wait that is also over when no thread acts as the worker of one of these pools.
-struct Beside<'a, A> {
+struct Beside<'a> {
     pools: &'a [Arc<Driven>],
     thread: &'a Arc<BlockedThread>,
-    awaited: &'a mut A,
+    awaited: &'a mut dyn Awaited,
 }
 
-impl<A> Beside<'_, A> {
+impl Beside<'_> {
     fn is_free(&self) -> bool {
         self.pools.iter().any(|pool| pool.is_free())
     }
 }
 
-impl<A: Awaited> Awaited for Beside<'_, A> {
+impl Awaited for Beside<'_> {
     fn is_over(&mut self) -> bool {
         self.awaited.is_over() || self.is_free()
     }
@@ -183,11 +206,11 @@ impl<A: Awaited> Awaited for Beside<'_, A> {
 
 impl Worker {
     /// Runs jobs until a wait that is not inside a job of the pool is over; leaves if the pool has ended.
-    fn serve(&self, awaited: &mut impl Awaited, thread: &Arc<BlockedThread>) -> Parked {
+    fn serve(&self, awaited: &mut dyn Awaited, thread: &Arc<BlockedThread>) -> Parked {
         let shared = &self.shared;
         let call = Arc::new(Call { shared: shared.clone(), index: self.index });
         let call = Elsewhere::Worker(Waker::from(call));
-        while !awaited.is_over() && !awaited.deadline().is_some_and(has_passed) {
+        while !has_ended(awaited) {
             thread.lie_under_jobs(true);
             let has_run = self.run_one() || self.run_below();
             thread.lie_under_jobs(false);
