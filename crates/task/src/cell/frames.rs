@@ -8,7 +8,6 @@
 
 use core::mem;
 use core::ptr::{self, NonNull};
-use std::collections::BTreeSet;
 
 use super::state::State;
 use crate::cause::Cause;
@@ -385,21 +384,30 @@ pub fn job_name() -> Option<String> {
 /// # Ok::<(), brigade_task::JoinError>(())
 /// ```
 pub fn for_each_running(mut call: impl FnMut(JobId)) {
+    visit_running(&mut call);
+}
+
+fn visit_running(call: &mut dyn FnMut(JobId)) {
     INNERMOST.with(|innermost| {
-        let (mut next, mut left, mut seen) = (innermost, Vec::new(), BTreeSet::new());
+        // In order.
+        let mut seen = Vec::new();
+        let (mut next, mut left) = (innermost, Vec::new());
         while let Some(frame) = next.take().or_else(|| left.pop()) {
             // Two ways lead from a part to the older frames, so their number would double with each part on the way. Before the first part
             // there is a single way.
-            let is_part = matches!(frame.what, What::Part(_));
-            if (is_part || !seen.is_empty()) && !seen.insert(ptr::from_ref(frame)) {
-                continue;
+            if matches!(frame.what, What::Part(_)) || !seen.is_empty() {
+                let frame = ptr::from_ref(frame);
+                let Err(place) = seen.binary_search(&frame) else { continue };
+                seen.insert(place, frame);
             }
             next = frame.outer();
             match frame.what {
                 What::Job(Some(state)) => call(JobId::of(state)),
                 // The context's thread waits for this part, and so do the outer frames there.
                 What::Part(context) => {
-                    left.extend(next);
+                    if let Some(outer) = next {
+                        left.push(outer);
+                    }
                     next = context;
                 }
                 What::Job(None) | What::Attached(_) | What::Dropped(_) => {}
@@ -410,6 +418,8 @@ pub fn for_each_running(mut call: impl FnMut(JobId)) {
 
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     /// Calls `last` inside this many jobs, each inside a part of the job before, which a third job runs.

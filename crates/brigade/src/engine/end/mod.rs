@@ -215,7 +215,7 @@ impl Shared {
     /// thread: it drops them, and those that are queued.
     pub(in crate::engine) fn cancel_waiting(&self) {
         let refuses = self.idle.snapshot().discards();
-        self.tasks.for_each(|task| match refuses {
+        self.tasks.for_each(&|task| match refuses {
             false => task.cancel_waiting(),
             true => {
                 let ends = Defer(move || task.end());

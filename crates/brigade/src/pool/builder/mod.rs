@@ -508,7 +508,8 @@ impl Builder {
         if self.config.stack_size.is_some_and(|bytes| bytes > usize::MAX / 2) {
             return Err("the stack size is larger than the address space".into());
         }
-        match (0..names).find(|&index| self.config.hooks.thread_name(index).contains('\0')) {
+        let has_nul = |&index: &usize| self.config.hooks.thread_name(index).as_bytes().contains(&0);
+        match (0..names).find(has_nul) {
             Some(index) => Err(format!("the name of thread {index} contains NUL")),
             None => Ok(()),
         }
