@@ -161,8 +161,10 @@ impl<'a> At<'a> {
     #[inline(never)]
     pub(crate) fn admit(self, admitted: Admitted) -> Admission<'a> {
         let Some(shared) = self.shared() else { return Admission::Refuse(self.refusal()) };
-        let admit = shared.permits.as_ref().and_then(|_| ADMIT.get());
-        admit.map_or(Admission::Queue(None), |admit| admit(self, shared, admitted))
+        match ADMIT.get() {
+            Some(admit) if shared.permits.is_some() => admit(self, shared, admitted),
+            _ => Admission::Queue(None),
+        }
     }
 
     /// Queues a job that has been [admitted](Self::admit), or runs or drops the job.

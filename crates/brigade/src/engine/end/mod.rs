@@ -8,8 +8,8 @@ mod quiet;
 
 use brigade_sync::atomic::{Ordering, fence};
 use brigade_sync::{Defer, hint, time};
-use brigade_task::{Job, drop_contained};
-use off_pool::{Nested, drop_off_pool, nest};
+use brigade_task::drop_contained;
+use off_pool::{Nested, drop_off_pool, drop_value_off_pool, nest};
 
 use crate::engine::key::Key;
 use crate::engine::queues::peers::Peer;
@@ -217,10 +217,7 @@ impl Shared {
         let refuses = self.idle.snapshot().discards();
         self.tasks.for_each(&|task| match refuses {
             false => task.cancel_waiting(),
-            true => {
-                let ends = Defer(move || task.end());
-                drop_off_pool(self.key, Job::new(move || drop(ends)));
-            }
+            true => drop_value_off_pool(self.key, Box::new(Defer(move || task.end()))),
         });
     }
 

@@ -2,6 +2,7 @@
 
 pub(super) mod blocked;
 pub(super) mod driven;
+pub(super) mod driving;
 pub(super) mod outside;
 pub(super) mod threadless;
 
@@ -14,6 +15,7 @@ use blocked::runs_in_place;
 use brigade_sync::{Defer, time};
 use brigade_task::return_tickets;
 use driven::Driven;
+use driving::run_below;
 use threadless::is_any_free;
 
 use crate::engine::end::off_pool::{Pieces, is_off_pool};
@@ -272,7 +274,7 @@ impl Worker {
     #[cold]
     pub(in crate::engine) fn run_mail(&self) -> bool {
         let job = if self.may_run_mail() { self.take_mail() } else { None };
-        let Some(job) = job else { return self.run_below() };
+        let Some(job) = job else { return self.shared.config.is_driven && run_below(self) };
         let _inside = self.run_inside_job();
         self.run_inside(job, self.me.origins.depth());
         true
@@ -321,6 +323,19 @@ fn thread_of(awaited: &dyn Awaited, own: &mut Option<ThisThread>) -> Arc<Blocked
         Some(thread) => thread.clone(),
         None => Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)),
     }
+}
+
+/// Registers the thread of a wait outside of jobs; `false` if the wait is over, or has reached its deadline.
+fn goes_on(awaited: &mut dyn Awaited, thread: &Arc<BlockedThread>) -> bool {
+    awaited.register(thread) && !awaited.deadline().is_some_and(has_passed)
+}
+
+/// Sleeps once in such a wait.
+fn sleep(awaited: &mut dyn Awaited, thread: &BlockedThread) {
+    let waiting = awaited.pool().and_then(Waiting::begin);
+    let has_token = thread.park(awaited.deadline().map(time::until));
+    drop(waiting);
+    awaited.slept(has_token);
 }
 
 /// Whether a wait is over, or has reached its deadline.
