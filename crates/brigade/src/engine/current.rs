@@ -2,6 +2,8 @@
 
 use core::cell::Cell;
 
+use brigade_sync::Defer;
+
 use super::key::Key;
 use crate::values::WorkerInfo;
 
@@ -38,16 +40,8 @@ pub(super) fn is_worker_of(key: Key) -> bool {
     index_in(key).is_some()
 }
 
-/// A guard: the calling thread is a worker. Restores the former worker when dropped.
-pub(super) struct Working(Option<(Key, usize)>);
-
-/// Makes the calling thread this worker until the guard is dropped.
-pub(super) fn work_as(key: Key, index: usize) -> Working {
-    Working(WORKER.with(|worker| worker.replace(Some((key, index)))))
-}
-
-impl Drop for Working {
-    fn drop(&mut self) {
-        WORKER.with(|worker| worker.set(self.0));
-    }
+/// Makes the calling thread this worker until the returned value is dropped.
+pub(super) fn work_as(key: Key, index: usize) -> Defer<impl FnMut()> {
+    let former = WORKER.with(|worker| worker.replace(Some((key, index))));
+    Defer(move || WORKER.with(|worker| worker.set(former)))
 }

@@ -13,7 +13,7 @@ use brigade_observe::{Observer, Settings};
 use brigade_sync::thread::Inherited;
 
 use crate::engine::{
-    Child, Key, Kind, Semaphore, Shared, Worker, driving, resources_of, wait_until,
+    Child, Key, Kind, Semaphore, Shared, Worker, driven_pools, resources_of, wait_until,
 };
 use crate::handle::Handle;
 use crate::pool::Pool;
@@ -467,8 +467,8 @@ impl Builder {
         let Config { observer, inherited, .. } = &*shared.config;
         let start = |observer: &Arc<Observer>| observer.start_detector(inherited.clone());
         let detector = observer.as_ref().map_or(Ok(()), start);
-        if let (true, Some(driving)) = (is_threadless, driving()) {
-            driving.share(shared.clone());
+        if let (true, Some(pools)) = (is_threadless, driven_pools()) {
+            (pools.share)(shared.clone());
         }
         if let Err(error) = detector.and_then(|()| shared.start_core(first)) {
             shared.close(Shutdown::Discard);
@@ -493,7 +493,8 @@ impl Builder {
         if self.config.stack_size.is_some_and(|bytes| bytes > usize::MAX / 2) {
             return Err("the stack size is larger than the address space".into());
         }
-        match (0..names).find(|&index| self.config.hooks.thread_name(index).contains('\0')) {
+        match (0..names).find(|&index| self.config.hooks.thread_name(index).as_bytes().contains(&0))
+        {
             Some(index) => Err(format!("the name of thread {index} contains NUL")),
             None => Ok(()),
         }
