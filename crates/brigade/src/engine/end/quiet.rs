@@ -49,10 +49,7 @@ impl Idle {
             Some(roster.quiet.moments)
         });
         // Work off the pool may have ended before it could see this waiter.
-        if begun.is_some() {
-            self.find_quiet(is_empty);
-        }
-        begun
+        begun.inspect(|_| self.find_quiet(is_empty))
     }
 
     /// The number of workers that neither park nor search, without new workers yet to look for work.
