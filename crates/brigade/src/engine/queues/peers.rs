@@ -74,6 +74,7 @@ impl Peer {
     }
 
     /// The number of queued jobs and forks, without the mailbox.
+    #[inline(never)]
     pub(in crate::engine) fn len(&self) -> usize {
         self.remote.len() + self.forks.len()
     }
@@ -101,7 +102,7 @@ const RUNS: usize = PLACES.ilog2() as usize + 1;
 
 /// The slots of a pool.
 pub(in crate::engine) struct Peers {
-    runs: [OnceLock<Vec<Arc<Peer>>>; RUNS],
+    runs: Vec<OnceLock<Vec<Arc<Peer>>>>,
     /// The largest index used so far, plus 1.
     used: AtomicUsize,
 }
@@ -116,7 +117,9 @@ fn locate(index: usize) -> (usize, usize) {
 
 impl Peers {
     pub(in crate::engine) fn new() -> Self {
-        Self { runs: [const { OnceLock::new() }; RUNS], used: AtomicUsize::new(0) }
+        let mut runs = Vec::new();
+        runs.resize_with(RUNS, OnceLock::new);
+        Self { runs, used: AtomicUsize::new(0) }
     }
 
     /// Allocates the slot with this index, if it is new.

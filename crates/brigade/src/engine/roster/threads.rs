@@ -177,6 +177,7 @@ impl Threads {
 
     /// Joins a thread, or returns it at the deadline. The thread belongs to the pool until its thread-local destructors
     /// have run.
+    #[inline(never)]
     fn join(&self, thread: Thread, deadline: Option<Instant>) -> Result<(), Thread> {
         let id = thread.id();
         thread.join_until(deadline)?;
