@@ -4,6 +4,7 @@
 //! can grow while other threads read. A leaving worker releases its slot, with queues and counters, for the
 //! next worker.
 
+use core::ops::Range;
 use std::sync::Arc;
 
 use brigade_queue::{StealError, deque};
@@ -163,29 +164,23 @@ impl Peers {
     /// All allocated slots with their indices. Some may never have had a worker, and some indices between
     /// them have no slot.
     pub(in crate::engine) fn iter(&self) -> Iter<'_> {
-        Iter { peers: self, next: 0, end: self.len() }
+        Iter(self, 0..self.len())
     }
 }
 
 /// The slots of a pool, by index.
 #[derive(Clone)]
-pub(in crate::engine) struct Iter<'a> {
-    peers: &'a Peers,
-    next: usize,
-    end: usize,
-}
+pub(in crate::engine) struct Iter<'a>(&'a Peers, Range<usize>);
 
 impl<'a> Iterator for Iter<'a> {
     type Item = (usize, &'a Arc<Peer>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.next < self.end {
-            self.next += 1;
-            if let Some(peer) = self.peers.get(self.next - 1) {
-                return Some((self.next - 1, peer));
-            }
+        loop {
+            let index = self.1.next()?;
+            let Some(peer) = self.0.get(index) else { continue };
+            return Some((index, peer));
         }
-        None
     }
 }
 
