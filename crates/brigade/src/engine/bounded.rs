@@ -98,7 +98,8 @@ impl Shared {
             // Jobs spawned by this job belong to its pool.
             WhenFull::RunInCaller => self.accept_unqueued(inside, |shared, job| {
                 let _nested = nest(shared.key, true);
-                enter_outside(shared, || shared.run_here(job));
+                let mut job = Some(job);
+                enter_outside(shared, &mut || _ = job.take().map(|job| shared.run_here(job)));
             }),
             WhenFull::Block => return Err(MustWait(until)),
             WhenFull::BlockFor(timeout) => {

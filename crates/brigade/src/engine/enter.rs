@@ -40,9 +40,9 @@ fn enter_pool_again<R>(shared: &Shared, call: impl FnOnce() -> R) -> R {
 }
 
 /// Calls a closure on a thread that is no worker of this pool, which is then the current pool.
-pub(crate) fn enter_outside<R>(shared: &Shared, call: impl FnOnce() -> R) -> R {
+pub(crate) fn enter_outside(shared: &Shared, call: &mut dyn FnMut()) {
     let _entered = enter_as(Some(shared.key));
-    shared.events.resources.enter(call)
+    shared.events.resources.enter(call);
 }
 
 /// A guard: the thread has entered a pool, or none. Restores the former pool when dropped.

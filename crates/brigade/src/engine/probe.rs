@@ -79,7 +79,7 @@ impl Shared {
         #[cfg(feature = "trace")]
         if self.idle.snapshot().is_traced() && self.key.is_here() {
             let track = |index| &self.queues.peers.at(index).track;
-            let waker = super::current::index_in(self.key).map(track);
+            let waker = super::worker::index_in(self.key).map(track);
             return self.tracer.record_wake(waker, track(_index), _index, wake);
         }
         wake();

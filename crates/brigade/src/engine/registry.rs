@@ -14,7 +14,7 @@ use super::end::NestedWork;
 use super::enter::entered;
 use super::key::Key;
 use super::shared::Shared;
-use super::wait::threadless::note_use;
+use super::wait::driving::driving;
 use super::worker::{Worker, with_worker};
 use crate::values::{Priority, Reason, Rejected};
 
@@ -239,8 +239,8 @@ fn reach_from_outside(key: Key, call: &mut dyn FnMut(At<'_>)) {
     if !key.is_here() {
         return call(At::Gone(Reason::Forked));
     }
-    if let Some(key) = key.if_threadless() {
-        note_use(key);
+    if let (Some(key), Some(driving)) = (key.if_threadless(), driving()) {
+        driving.note_use(key);
     }
     let known = LAST.try_with(|last| {
         let last = last.borrow();

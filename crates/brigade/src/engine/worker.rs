@@ -12,7 +12,6 @@ use brigade_sync::fork::OnChild;
 use brigade_sync::{Stack, call_user};
 use brigade_task::{Cause, Job, Outcome, Part, drop_contained};
 
-use super::current;
 use super::end::off_pool::cancel_and_tell;
 #[cfg(feature = "trace")]
 use super::enter::entered;
@@ -30,6 +29,26 @@ use crate::values::{Hook, INJECTOR_INTERVAL, Priority, Role, WorkerInfo};
 brigade_sync::scoped_thread_local! {
     /// The current thread's worker.
     pub(crate) static CURRENT: Worker
+}
+
+brigade_sync::scoped_thread_local! {
+    /// The former worker whose stop hook this thread calls.
+    static STOPPING: WorkerInfo
+}
+
+/// The former worker whose stop hook the calling thread calls.
+pub(crate) fn stopping() -> Option<WorkerInfo> {
+    STOPPING.with(|worker| worker.cloned())
+}
+
+/// The index of the calling thread's worker in the pool `key`.
+pub(super) fn index_in(key: Key) -> Option<usize> {
+    with_worker(|own| own.filter(|own| own.is_of(key)).map(|own| own.index))
+}
+
+/// Whether the calling thread is a worker of the pool `key`.
+pub(super) fn is_worker_of(key: Key) -> bool {
+    index_in(key).is_some()
 }
 
 /// Calls a closure with the current thread's worker.
@@ -287,13 +306,11 @@ impl Worker {
             }
         };
         let life = || CURRENT.set(&worker, life);
-        let working = current::work_as(shared.key, index);
         shared.events.resources.enter(life);
-        drop(working);
         shared.cancel_locals(me);
         me.sleeper.set_thread(false);
         if hooks.on_stop.is_some() {
-            current::stop_as(&worker.info(), || worker.call_hook(hooks.on_stop.as_ref()));
+            STOPPING.set(&worker.info(), || worker.call_hook(hooks.on_stop.as_ref()));
         }
         drop(hooks);
         worker.tell(What::Ends);

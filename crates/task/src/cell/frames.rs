@@ -407,10 +407,9 @@ fn visit_running(call: &mut dyn FnMut(JobId)) {
             // Two ways lead from a part to the older frames, so their number would double with each part on the way. Before the first part
             // there is a single way.
             if matches!(frame.what, What::Part(_)) || !seen.is_empty() {
-                match seen.binary_search(&ptr::from_ref(frame)) {
-                    Ok(_) => continue,
-                    Err(place) => seen.insert(place, ptr::from_ref(frame)),
-                }
+                let frame = ptr::from_ref(frame);
+                let Err(place) = seen.binary_search(&frame) else { continue };
+                seen.insert(place, frame);
             }
             next = frame.outer();
             match frame.what {

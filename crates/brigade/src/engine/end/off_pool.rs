@@ -148,6 +148,11 @@ pub(crate) fn drop_off_pool(key: Key, job: Job) {
     }
 }
 
+/// Drops a value like a job of the pool `key`. A type of its own for the job of each value would be compiled anew.
+pub(crate) fn drop_value_off_pool(key: Key, value: Box<dyn Send>) {
+    drop_off_pool(key, Job::new(move || drop(value)));
+}
+
 /// The pool of the innermost work on this thread's stack, if its [`OffPool`] counts that.
 pub(crate) fn pool_of_work() -> Option<Key> {
     match STACK.with(|stack| stack.keys.get(stack.depth.get().checked_sub(1)?)?.get()) {

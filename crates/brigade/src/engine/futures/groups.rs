@@ -16,30 +16,15 @@ use brigade_task::TaskRef;
 pub(crate) struct Group(usize);
 
 impl Group {
-    /// Returns a number that no other group has.
+    /// Returns a number that no other group has: odd, as no address of a scope is.
     pub(crate) fn new() -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-/// The group of a scope, which has one once it has a future.
-#[derive(Default)]
-pub(crate) struct LateGroup(AtomicUsize);
-
-impl LateGroup {
-    pub(crate) fn get(&self) -> Option<Group> {
-        // Ordering: Relaxed, here and below: it is a number.
-        let number = self.0.load(Ordering::Relaxed);
-        if number > 0 { Some(Group(number)) } else { None }
+        Self(NEXT.fetch_add(2, Ordering::Relaxed))
     }
 
-    pub(crate) fn get_or_new(&self) -> Group {
-        self.get().unwrap_or_else(|| {
-            let new = Group::new();
-            let set = self.0.compare_exchange(0, new.0, Ordering::Relaxed, Ordering::Relaxed);
-            set.map_or_else(Group, |_| new)
-        })
+    /// The group of a scope, which outlives its futures: its address.
+    pub(crate) fn of<T>(scope: &T) -> Self {
+        Self(core::ptr::from_ref(scope).addr())
     }
 }
 

@@ -3,12 +3,11 @@
 use brigade_task::{Cause, Job, Outcome, TaskRef, Woken};
 
 use super::groups::{Group, Groups, Members};
-use crate::engine::current;
 use crate::engine::enter::enter_pool;
 use crate::engine::probe::discard;
 use crate::engine::queues::Accepts;
 use crate::engine::shared::Shared;
-use crate::engine::worker::Worker;
+use crate::engine::worker::{Worker, index_in};
 use crate::values::Priority;
 
 impl Shared {
@@ -63,7 +62,7 @@ impl Shared {
     pub(crate) fn send_local(&self, index: usize, job: Job) {
         self.queues.peers.at(index).mailbox.send(job);
         // The worker itself looks before it parks.
-        if current::index_in(self.key) != Some(index)
+        if index_in(self.key) != Some(index)
             && self.idle.after_publishing().parked() > 0
             && self.idle.change(|roster| roster.pick_this(index))
         {

@@ -44,9 +44,8 @@ enum MailKind {
 impl Mailbox {
     /// Queues a future. The worker must then be woken if it is parked.
     pub(in crate::engine) fn send(&self, job: Job) {
-        if let Some(waiting) = self.queue(MailKind::Local, Priority::Normal, job) {
-            waiting.wake();
-        }
+        let Some(waiting) = self.queue(MailKind::Local, Priority::Normal, job) else { return };
+        waiting.wake();
     }
 
     /// Queues a job of a class for a worker that can't have left: the caller holds the roster's lock since it

@@ -15,7 +15,6 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::unmodelled::Mutex;
 use brigade_sync::{Defer, Stack};
 
-use crate::engine::current;
 use crate::engine::enter::{enter_job, entered};
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
@@ -38,21 +37,8 @@ brigade_sync::unmodelled::thread_local! {
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-/// Calls a closure that waits, once, with the calling thread's worker, or `None`. During the call the owner of the pool `key`
-/// is its worker. Any other thread keeps its worker, or acts as the worker of the newest pool it owns. A wait for a job of a threadless
-/// pool [sleeps outside](super::sleep_outside), where it becomes that pool's worker.
-pub(crate) fn wait_as(key: Option<Key>, wait: &mut dyn FnMut(Option<&Worker>)) {
-    with_worker(|worker| {
-        let is_worker = worker.is_some_and(|worker| key.is_none_or(|key| worker.is_of(key)));
-        if is_worker || !wait_as_other(key, worker, wait) {
-            wait(worker);
-        }
-    });
-}
-
-/// Calls a closure that waits as [`wait_as`] does on a thread that is no worker of the pool `key`; `false` if the thread can act as no
-/// other worker.
-fn wait_as_other(
+/// As [`wait_as`](super::driving::wait_as), on a thread that is no worker of the pool `key`; `false` if the thread can act as no other worker.
+pub(super) fn wait_as_other(
     key: Option<Key>,
     worker: Option<&Worker>,
     wait: &mut dyn FnMut(Option<&Worker>),
@@ -64,20 +50,15 @@ fn wait_as_other(
         wait(None);
         return true;
     }
-    let mut owner = key.and_then(owned);
+    let mut owner = key.and_then(|key| newest_owned(Some(key)));
     if owner.is_none() && worker.is_none() {
         owner = newest_owned(None);
     }
     owner.is_some_and(|owner| owner.call(entered().is_none(), &mut |worker| wait(Some(worker))))
 }
 
-/// The pool `key`, if the calling thread owns it and does not run it at the moment.
-pub(crate) fn owned(key: Key) -> Option<Arc<Driven>> {
-    newest_owned(Some(key))
-}
-
 /// The newest pool owned by the calling thread, and not run by it at the moment, of this key or any.
-fn newest_owned(key: Option<Key>) -> Option<Arc<Driven>> {
+pub(super) fn newest_owned(key: Option<Key>) -> Option<Arc<Driven>> {
     OWNED.with(|owned| {
         for driven in owned.borrow().iter().rev() {
             let of = driven.shared.key;
@@ -243,22 +224,21 @@ impl Driven {
         }
         self.is_used.store(true, Ordering::Relaxed);
         let _used = Defer(|| self.is_used.store(false, Ordering::Relaxed));
-        let mut act = || {
-            let _working = current::work_as(self.shared.key, worker.index);
-            CURRENT.set(worker, || self.act(worker, call))
-        };
-        let act = || {
+        let mut called = false;
+        let mut act = || called = self.act(worker, call);
+        let act: &mut dyn FnMut() = &mut || CURRENT.set::<()>(worker, &mut act as &mut dyn FnMut());
+        let act: &mut dyn FnMut() = &mut || {
             if enters {
-                self.shared.events.resources.enter(|| enter_job(&self.shared, act))
+                self.shared.events.resources.enter(|| enter_job(&self.shared, &mut *act));
             } else {
-                act()
+                act();
             }
         };
-        let called = with_worker(|below| match below {
+        with_worker(|below| match below {
             // The owner is a worker of a second pool, which may have a thread in its place.
             Some(below) => {
                 let _blocked = below.block_below();
-                BELOW.set(below, act)
+                BELOW.set(below, act);
             }
             None => act(),
         });
@@ -303,17 +283,13 @@ impl Worker {
 
     /// Calls a closure as the worker below. This worker is the one below meanwhile, so a wait in the closure for a job of its pool finds it.
     fn act_as(&self, below: &Self, call: &mut dyn FnMut()) {
-        let _working = current::work_as(below.shared.key, below.index);
         let call = || below.shared.events.resources.enter(call);
         BELOW.set(self, || CURRENT.set(below, call));
     }
 
     /// Runs mail of the worker whose job runs this pool, or a job of that pool if it has no threads either: no other thread may. `false` if
     /// there is none.
-    pub(in crate::engine) fn run_below(&self) -> bool {
-        if !self.shared.config.is_driven {
-            return false;
-        }
+    pub(super) fn run_below(&self) -> bool {
         BELOW.with(|below| {
             let Some(below) = below else { return false };
             let (is_driven, mut has_run) = (below.shared.config.is_driven, false);

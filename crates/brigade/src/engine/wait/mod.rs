@@ -2,6 +2,7 @@
 
 pub(super) mod blocked;
 pub(super) mod driven;
+pub(super) mod driving;
 pub(super) mod outside;
 pub(super) mod threadless;
 
@@ -13,6 +14,9 @@ use std::time::Instant;
 use blocked::runs_in_place;
 use brigade_sync::{Defer, time};
 use brigade_task::return_tickets;
+use driven::Driven;
+use driving::run_below;
+use threadless::is_any_free;
 
 use crate::engine::end::off_pool::{Pieces, is_off_pool};
 use crate::engine::futures::groups::Group;
@@ -84,6 +88,14 @@ impl Wake for Call {
     }
 }
 
+/// A thread in the lists of pools without threads, and these pools.
+type Beside<'a> = Option<(&'a Arc<BlockedThread>, &'a [Arc<Driven>])>;
+
+/// Whether no thread acts as the worker of one of these pools.
+fn is_free(beside: Beside<'_>) -> bool {
+    beside.is_some_and(|(_, pools)| is_any_free(pools))
+}
+
 impl Worker {
     /// Counts jobs as inside the current job until the returned value is dropped.
     pub(crate) fn run_inside_job(&self) -> Defer<impl FnMut()> {
@@ -99,12 +111,17 @@ impl Worker {
     /// Waits inside the running job. Meanwhile runs parts that the wait depends on, and the worker's mail, or any job
     /// if no other worker is left to run jobs.
     pub(crate) fn run_until(&self, awaited: &mut dyn Awaited) {
+        self.run_beside(awaited, None);
+    }
+
+    /// Like [`run_until`](Self::run_until), by a thread in the lists of pools without threads: until one of them is free, too.
+    fn run_beside(&self, awaited: &mut dyn Awaited, beside: Beside<'_>) {
         let (runs, mut backoff, mut own) = (runs_in_place(), Backoff::default(), None);
-        if let Some(thread) = awaited.thread() {
+        if let Some(thread) = beside.map(|(thread, _)| thread).or(awaited.thread()) {
             thread.lie_under_jobs(true);
         }
         self.note_polling(false);
-        while !has_ended(awaited) {
+        while !has_ended(awaited) && !is_free(beside) {
             // In a forked child the awaited job belongs to the parent.
             self.end_if_orphan();
             // While the job unwinds, only mail: no other thread may run it.
@@ -117,7 +134,7 @@ impl Worker {
                 awaited.slept(false);
             } else if !(awaited.backs_off() && runs && backoff.snooze()) {
                 return_tickets();
-                self.sleep_until(awaited, &mut own, runs_anything);
+                self.sleep_until(awaited, beside, &mut own, runs_anything);
             }
         }
     }
@@ -141,13 +158,14 @@ impl Worker {
     fn sleep_until(
         &self,
         awaited: &mut dyn Awaited,
+        beside: Beside<'_>,
         own: &mut Option<ThisThread>,
         runs_anything: bool,
     ) {
-        let thread = thread_of(awaited, own);
+        let thread = beside.map_or_else(|| thread_of(awaited, own), |(thread, _)| thread.clone());
         let outer = self.nesting.innermost.replace(Some(thread.clone()));
         thread.lie_under_jobs(false);
-        if awaited.register(&thread) && !self.wakes_for_mail_below(&thread) {
+        if awaited.register(&thread) && !is_free(beside) && !self.wakes_for_mail_below(&thread) {
             let until = self.wakes_at(awaited);
             let pool = awaited.pool();
             let is_own = pool.is_some_and(|key| self.is_of(key));
@@ -256,7 +274,7 @@ impl Worker {
     #[cold]
     pub(in crate::engine) fn run_mail(&self) -> bool {
         let job = if self.may_run_mail() { self.take_mail() } else { None };
-        let Some(job) = job else { return self.run_below() };
+        let Some(job) = job else { return self.shared.config.is_driven && run_below(self) };
         let _inside = self.run_inside_job();
         self.run_inside(job, self.me.origins.depth());
         true
@@ -305,6 +323,19 @@ fn thread_of(awaited: &dyn Awaited, own: &mut Option<ThisThread>) -> Arc<Blocked
         Some(thread) => thread.clone(),
         None => Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)),
     }
+}
+
+/// Registers the thread of a wait outside of jobs; `false` if the wait is over, or has reached its deadline.
+fn goes_on(awaited: &mut dyn Awaited, thread: &Arc<BlockedThread>) -> bool {
+    awaited.register(thread) && !awaited.deadline().is_some_and(has_passed)
+}
+
+/// Sleeps once in such a wait.
+fn sleep(awaited: &mut dyn Awaited, thread: &BlockedThread) {
+    let waiting = awaited.pool().and_then(Waiting::begin);
+    let has_token = thread.park(awaited.deadline().map(time::until));
+    drop(waiting);
+    awaited.slept(has_token);
 }
 
 /// Whether a wait is over, or has reached its deadline.

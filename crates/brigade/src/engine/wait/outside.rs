@@ -3,11 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_sync::time;
-
-use super::driven::wait_as;
-use super::threadless::Serving;
-use super::{Awaited, Waiting, has_passed, thread_of};
+use super::driving::{driving, wait_as};
+use super::{Awaited, goes_on, sleep, thread_of};
 use crate::engine::key::Key;
 use crate::engine::sleep::events::blocked::{Ask, BlockedThread};
 
@@ -25,15 +22,11 @@ pub(crate) fn wait(key: Option<Key>, awaited: &mut dyn Awaited) {
 pub(crate) fn sleep_outside(key: Option<Key>, awaited: &mut dyn Awaited) {
     let mut own = None;
     let thread = thread_of(awaited, &mut own);
-    let serving = Serving::begin(key, &thread);
-    while awaited.register(&thread) && !awaited.deadline().is_some_and(has_passed) {
-        if serving.run(awaited) || serving.wait_as_worker(awaited) {
-            continue;
-        }
-        let waiting = awaited.pool().and_then(Waiting::begin);
-        let has_token = thread.park(awaited.deadline().map(time::until));
-        drop(waiting);
-        awaited.slept(has_token);
+    if let Some(driving) = driving() {
+        return driving.sleep(key, &thread, awaited);
+    }
+    while goes_on(awaited, &thread) {
+        sleep(awaited, &thread);
     }
 }
 

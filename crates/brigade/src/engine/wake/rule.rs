@@ -3,14 +3,13 @@
 use brigade_sync::affinity::current_cpu;
 use brigade_sync::hint;
 
-use crate::engine::current;
 use crate::engine::idle::Watch;
 use crate::engine::queues::injectors::BATCH;
 use crate::engine::roster::Roster;
 use crate::engine::roster::staff::Picked;
 use crate::engine::shared::Shared;
 use crate::engine::state::Snapshot;
-use crate::engine::worker::Worker;
+use crate::engine::worker::{Worker, is_worker_of};
 use crate::values::Growth;
 
 /// The most jobs, besides the first, that a worker runs alone if events woke them together.
@@ -118,7 +117,7 @@ impl Shared {
     /// Like [`wake`](Self::wake), for a caller that continues to run: the worker leaves this CPU to the
     /// caller if a different CPU is free.
     pub(in crate::engine) fn wake_beside(&self, index: usize) {
-        let outside = usize::from(!current::is_worker_of(self.key));
+        let outside = usize::from(!is_worker_of(self.key));
         let is_free = self.config.may_spread() && self.idle.has_free_cpus(1 + outside);
         let sleeper = &self.queues.peers.at(index).sleeper;
         sleeper.set_waker(if is_free { current_cpu() } else { None });

@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 use brigade_sync::thread::Inherited;
 
-use crate::engine::{Child, Key, Kind, Semaphore, Shared, Worker, resources_of, share, wait_until};
+use crate::engine::{
+    Child, Key, Kind, Semaphore, Shared, Worker, driving, resources_of, wait_until,
+};
 use crate::handle::Handle;
 use crate::pool::Pool;
 use crate::submission::{ADMIT, admit_bounded};
@@ -482,8 +484,8 @@ impl Builder {
         let Config { observer, inherited, .. } = &*shared.config;
         let start = |observer: &Arc<Observer>| observer.start_detector(inherited.clone());
         let detector = observer.as_ref().map_or(Ok(()), start);
-        if is_threadless {
-            share(shared.clone());
+        if let (true, Some(driving)) = (is_threadless, driving()) {
+            driving.share(shared.clone());
         }
         if let Err(error) = detector.and_then(|()| shared.start_core(first)) {
             shared.close(Shutdown::Discard);
@@ -508,7 +510,8 @@ impl Builder {
         if self.config.stack_size.is_some_and(|bytes| bytes > usize::MAX / 2) {
             return Err("the stack size is larger than the address space".into());
         }
-        match (0..names).find(|&index| self.config.hooks.thread_name(index).contains('\0')) {
+        let has_nul = |&index: &usize| self.config.hooks.thread_name(index).as_bytes().contains(&0);
+        match (0..names).find(has_nul) {
             Some(index) => Err(format!("the name of thread {index} contains NUL")),
             None => Ok(()),
         }
