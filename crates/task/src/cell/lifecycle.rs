@@ -94,13 +94,9 @@ impl Lifecycle {
     #[inline(always)]
     fn update(&self, order: Ordering, next: &dyn Fn(u32) -> u32) -> u32 {
         // Ordering: Relaxed: the exchange publishes and acquires.
-        let mut before = self.0.load(Ordering::Relaxed);
-        loop {
-            match self.0.compare_exchange_weak(before, next(before), order, Ordering::Relaxed) {
-                Ok(_) => return before,
-                Err(now) => before = now,
-            }
-        }
+        let (Ok(before) | Err(before)) =
+            self.0.fetch_update(order, Ordering::Relaxed, |word| Some(next(word)));
+        before
     }
 
     /// Starts a poll by a job, which turns into the running guard, and returns whether `UNPOLLED` was set; `None` if the job is stale.

@@ -153,15 +153,8 @@ impl State {
         (clear, set): (u32, u32),
         order: (Ordering, Ordering),
     ) -> Result<u32, u32> {
-        let mut before = self.0.load(order.1);
-        while before & unless == 0 {
-            let after = before & !clear | set;
-            match self.0.compare_exchange_weak(before, after, order.0, order.1) {
-                Ok(_) => return Ok(before),
-                Err(now) => before = now,
-            }
-        }
-        Err(before)
+        let next = |state| if state & unless == 0 { Some(state & !clear | set) } else { None };
+        self.0.fetch_update(order.0, order.1, next)
     }
 
     /// Asks a claimed closure to stop, or a future to be dropped, for this cause.
