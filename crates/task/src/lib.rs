@@ -70,7 +70,7 @@ pub use completions::Completions;
 pub use contain::{contain, drop_contained};
 pub use error::{JoinError, Panic, panic_as, split_name};
 pub use future::{Guard, Schedule, Spawned, TaskRef, Woken};
-pub use job::Job;
+pub use job::{HandledJob, Job};
 pub use join::{JobHandle, JobWaiter, JoinHandle};
 pub use region::Region;
 pub use scoped::{

@@ -5,12 +5,11 @@ use core::pin::Pin;
 use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_observe::Watcher;
 use brigade_sync::Visit;
 use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, drop_contained, keep_tickets};
 
 use crate::engine::{
-    CURRENT, Key, LateGroup, Shared, Worker, driven_pools, enter_outside, enter_pool, find,
+    CURRENT, Group, Key, Shared, Worker, driven_pools, enter_outside, enter_pool, find,
     runs_in_place, wait_outside,
 };
 use crate::handle::Handle;
@@ -18,7 +17,7 @@ use crate::handle::join::Ended;
 use crate::pool::here;
 use crate::spawn::make_scopes;
 use crate::submission::watcher_of;
-use crate::values::{Priority, Reason};
+use crate::values::{Priority, Reason, Watcher};
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -450,8 +449,6 @@ pub(super) struct ScopePool {
     shared: Arc<Shared>,
     /// The worker that opened the scope, and the deque's position at that time.
     opened: Option<(usize, u64)>,
-    /// The group of its futures, if there are any.
-    futures: LateGroup,
 }
 
 impl ScopePool {
@@ -462,7 +459,6 @@ impl ScopePool {
             Some(worker) if pool.is_none_or(|pool| worker.is_of(pool)) => Some(Self {
                 shared: worker.shared.clone(),
                 opened: Some((worker.index, worker.fork_position())),
-                futures: LateGroup::default(),
             }),
             _ => None,
         })
@@ -473,7 +469,7 @@ impl ScopePool {
         if shared.is_closed() {
             return Err(shared.refusal());
         }
-        Ok(Self { shared, opened: None, futures: LateGroup::default() })
+        Ok(Self { shared, opened: None })
     }
 
     pub(super) fn key(&self) -> Key {
@@ -489,7 +485,7 @@ impl ScopePool {
                     worker.run_own_parts(wait.region(), own);
                 }
                 if !wait.is_over() {
-                    worker.wait_for_part(*wait, own, self.futures.get());
+                    worker.wait_for_part(*wait, own, Some(Group::of(self)));
                 }
             }
             _ => {
@@ -546,8 +542,7 @@ impl Scopes for ScopePool {
         future: Pin<Box<dyn Future<Output = ()> + Send>>,
         part: &mut dyn FnMut(Job) -> Part,
     ) -> Option<brigade_task::JoinHandle<()>> {
-        let group = self.futures.get_or_new();
-        let (job, handle) = make_scopes(self.key(), group, future);
+        let (job, handle) = make_scopes(self.key(), Group::of(self), future);
         let part = part(job);
         with_worker_of(self.key(), |worker| match worker {
             Some(worker) => worker.execute_part(part),

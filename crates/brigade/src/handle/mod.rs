@@ -5,6 +5,7 @@ mod cancel;
 mod canceller;
 pub(crate) mod deadlock;
 pub(crate) mod join;
+#[cfg(feature = "observe")]
 mod observing;
 #[cfg(feature = "trace")]
 mod traces;

@@ -6,7 +6,7 @@ use brigade_observe::{Dump, JobDump, Stretch, WaitDump};
 use brigade_task::JobId;
 
 use super::Handle;
-use super::deadlock::waits_of;
+use super::deadlock::listed::waits_of;
 use crate::engine::find;
 
 impl Handle {

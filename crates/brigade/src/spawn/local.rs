@@ -131,7 +131,19 @@ where
     let (mut future, mut spawned) = (Some(future), None);
     wait_as(pool, &mut |worker| match worker {
         Some(own) if own.shared.key.if_threadless().is_none() && is_own(own) => {
-            spawned = future.take().map(|future| spawn_local_on(own, future, place));
+            let Some(future) = future.take() else { return };
+            let (key, index) = (own.shared.key, own.index);
+            let scheduler = OnWorker { key, index, thread: current_id() };
+            let watcher = watcher_of(key, place, None, Some(Priority::Normal));
+            let Spawned { job, handle } = if watcher.watches() {
+                let future: Boxed<F::Output> = Box::pin(future);
+                Spawned::local(Watched::new(watcher, None, future), scheduler)
+            } else {
+                Spawned::local(future, scheduler)
+            };
+            own.accept_local();
+            own.shared.send_local(index, job);
+            spawned = Some(JoinHandle::of_mail(handle, key));
         }
         _ => {}
     });
@@ -140,27 +152,3 @@ where
 }
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T>>>;
-
-/// Spawns a future that need not be `Send` on a worker, which must be the calling thread.
-fn spawn_local_on<F>(
-    worker: &Worker,
-    future: F,
-    place: &'static Location<'static>,
-) -> JoinHandle<F::Output>
-where
-    F: Future + 'static,
-    F::Output: 'static,
-{
-    let (key, index) = (worker.shared.key, worker.index);
-    let scheduler = OnWorker { key, index, thread: current_id() };
-    let watcher = watcher_of(key, place, None, Some(Priority::Normal));
-    let Spawned { job, handle } = if watcher.watches() {
-        let future: Boxed<F::Output> = Box::pin(future);
-        Spawned::local(Watched::new(watcher, None, future), scheduler)
-    } else {
-        Spawned::local(future, scheduler)
-    };
-    worker.accept_local();
-    worker.shared.send_local(index, job);
-    JoinHandle::of_mail(handle, key)
-}

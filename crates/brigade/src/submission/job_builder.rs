@@ -197,7 +197,10 @@ impl JobBuilder {
             return submission.submit_large(work, key, handle);
         }
         let submitted = match key.is_plain() && !options.is_stored() {
-            true => submit_job(R::make(work), |job| accept(key, options.class, job), closure_of),
+            true => {
+                let accept = |job: R::Job| accept(key, options.class, job.into());
+                submit_job(R::make(work), accept, closure_of)
+            }
             false => Submission { work, when_full, options: Some(options), place }.submit(key),
         };
         submitted.map(handle)

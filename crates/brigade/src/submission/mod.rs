@@ -15,6 +15,7 @@ pub(crate) mod job_name;
 mod on_worker;
 mod options;
 mod reserve;
+#[cfg_attr(not(feature = "observe"), path = "unwatched.rs")]
 mod watcher;
 
 use core::convert::identity;

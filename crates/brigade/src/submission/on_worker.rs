@@ -24,7 +24,7 @@ pub struct JobOnWorker {
 
 impl JobBuilder {
     /// Submits to the thread with this [index](crate::current_worker_index), and to no other thread: for work bound
-    /// to a thread, such as a thread-local cache or a [pinned](crate::Builder::pin) CPU.
+    /// to a thread, such as a thread-local cache or a pinned CPU.
     ///
     /// The closure runs like a share of a [broadcast](crate::Handle::broadcast): before most queued jobs, and beyond
     /// the pool's [capacity](crate::Builder::capacity). It waits while its thread runs another job, even if other

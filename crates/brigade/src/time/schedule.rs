@@ -24,17 +24,16 @@ use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brigade_observe::{ListedTimer, Watch, Watcher};
 use brigade_sync::{Defer, Mutex, MutexGuard, call_user};
 use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
 
 use super::timer::{Control, Stage, Timer, TimerState};
 use super::{Missed, start_timer, stop_timer};
 use crate::engine::{
-    Due, Entry, Key, TimerKey, class_here, drop_value_off_pool, now_in, reach, reach_once,
+    Due, Entry, Key, TimerKey, class_here, drop_off_pool, now_in, reach, reach_once,
 };
 use crate::submission::{JobBuilder, Options, job_name, watcher_of};
-use crate::values::{Priority, Rejected};
+use crate::values::{ListedTimer, Priority, Rejected, Watch, Watcher};
 
 /// A closure, and the state of its runs.
 struct Schedule<F> {
@@ -181,7 +180,8 @@ impl<F: Send + 'static> Control for Schedule<F> {
         if is_here {
             unset_timer(self.pool, timer);
             // The closure may own the next timer.
-            drop_value_off_pool(self.pool, Box::new(Defer(move || self.end())));
+            let (pool, ends) = (self.pool, Defer(move || self.end()));
+            drop_off_pool(pool, Job::new(move || drop(ends)));
         }
         true
     }

@@ -6,10 +6,10 @@ use brigade_sync::time;
 use brigade_task::Job;
 
 use super::off_pool::is_off_pool;
-use crate::engine::current;
 use crate::engine::roster::Roster;
 use crate::engine::shared::Shared;
 use crate::engine::sleep::events::blocked::WaitUntil;
+use crate::engine::worker::is_worker_of;
 use crate::values::Shutdown;
 
 impl Shared {
@@ -17,7 +17,7 @@ impl Shared {
     /// drops a job of the pool. So it would in the user's spawner, because the worker being started counts as
     /// running until the spawner returns.
     pub(crate) fn may_wait_idle(&self) -> bool {
-        !current::is_worker_of(self.key)
+        !is_worker_of(self.key)
             && !is_off_pool(self.key)
             && !self.idle.roster().starts.has_starter()
     }
@@ -65,7 +65,7 @@ impl Shared {
         }
         // A job accepted without being queued has been accepted by now, or its submitter sees the closed
         // pool.
-        self.ledger.accept(|_| ());
+        drop(self.ledger.lock());
         // Submitters that wait outside the pool.
         if let Some(permits) = &self.permits {
             permits.wake_all();

@@ -1,8 +1,8 @@
 //! The counts of jobs: of all jobs of a pool, with the counters of its workers, and of those that ended off the pool.
 
-use brigade_sync::Mutex;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicU64;
+use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::{Cause, Job, Outcome};
 
 use super::off_pool::{OffPool, cancel_contained};
@@ -27,9 +27,9 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Accepts jobs without queueing them: `accept` adds them to the number of accepted jobs, under the lock.
-    pub(in crate::engine) fn accept<R>(&self, accept: impl FnOnce(&mut u64) -> R) -> R {
-        accept(&mut self.totals.lock().accepted)
+    /// The counts, under their lock. A job that is not queued is accepted while it is held.
+    pub(in crate::engine) fn lock(&self) -> MutexGuard<'_, Totals> {
+        self.totals.lock()
     }
 
     /// Counts a job that ended with this outcome without being queued.
@@ -47,10 +47,10 @@ impl Ledger {
     /// The numbers of ended jobs, on the workers and off them.
     pub(in crate::engine) fn ended(&self, peers: &Peers) -> Totals {
         let mut totals = *self.totals.lock();
-        totals.panicked += peers.sum(|counters| counters.panicked.get());
-        totals.returned += peers.sum(|counters| counters.returned.get());
+        totals.panicked += peers.sum(&|counters| counters.panicked.get());
+        totals.returned += peers.sum(&|counters| counters.returned.get());
         for cause in Cause::ALL {
-            let jobs = peers.sum(|counters| counters.cancelled[cause as usize].get());
+            let jobs = peers.sum(&|counters| counters.cancelled[cause as usize].get());
             totals.cancelled.add(cause, jobs);
         }
         totals
@@ -59,9 +59,9 @@ impl Ledger {
     /// The number of accepted jobs. `wakes` returns how often futures have been queued again from outside.
     pub(in crate::engine) fn accepted(&self, queues: &Queues, wakes: impl FnOnce() -> u64) -> u64 {
         let pushed = queues.pushed();
-        let accepted = pushed + queues.peers.sum(|counters| counters.accepted.get());
+        let accepted = pushed + queues.peers.sum(&|counters| counters.accepted.get());
         let accepted = accepted + self.totals.lock().accepted;
-        let again = queues.peers.sum(|counters| counters.moved.get()) + wakes();
+        let again = queues.peers.sum(&|counters| counters.moved.get()) + wakes();
         accepted.saturating_sub(again)
     }
 

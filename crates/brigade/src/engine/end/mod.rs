@@ -11,11 +11,11 @@ use brigade_sync::{Defer, hint, time};
 use brigade_task::drop_contained;
 use off_pool::{Nested, drop_off_pool, drop_value_off_pool, nest};
 
-use crate::engine::current;
 use crate::engine::key::Key;
 use crate::engine::queues::peers::Peer;
 use crate::engine::shared::Shared;
 use crate::engine::timers::entry::Entry;
+use crate::engine::worker::is_worker_of;
 use crate::values::Shutdown;
 
 /// A piece of work off the pool, until it is dropped.
@@ -215,7 +215,7 @@ impl Shared {
     /// thread: it drops them, and those that are queued.
     pub(in crate::engine) fn cancel_waiting(&self) {
         let refuses = self.idle.snapshot().discards();
-        self.tasks.for_each(|task| match refuses {
+        self.tasks.for_each(&|task| match refuses {
             false => task.cancel_waiting(),
             true => drop_value_off_pool(self.key, Box::new(Defer(move || task.end()))),
         });
@@ -227,7 +227,7 @@ impl Shared {
     /// Does nothing on a worker, where jobs submitted by the drops would be queued and never run. A leaving
     /// worker calls this later.
     pub(in crate::engine) fn end_waiting(&self) {
-        if !current::is_worker_of(self.key) && self.idle.snapshot().terminated() {
+        if !is_worker_of(self.key) && self.idle.snapshot().terminated() {
             // First: the destructor of a future may wait for a timer or an event, which no worker would
             // handle any more.
             self.events.end();

@@ -4,16 +4,15 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
-use brigade_observe::What;
 use brigade_sync::time;
 
 use crate::engine::park::poll::Slept;
-use crate::engine::probe::Scope;
 use crate::engine::queues::origins::DEPTH;
 use crate::engine::roster::counts::Block;
 use crate::engine::shared::Shared;
 use crate::engine::sleep::events::WATCH_PERIOD;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
+use crate::engine::what::{Scope, What};
 use crate::engine::worker::{Nesting, Worker, with_worker};
 
 /// How many waits lie on a stack whose end is not known before it counts as deep. Few in a seeded run, whose small programs

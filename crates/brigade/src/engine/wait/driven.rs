@@ -11,12 +11,10 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::task::Waker;
 
-use brigade_observe::{Since, What};
 use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::unmodelled::Mutex;
 use brigade_sync::{Defer, Stack};
 
-use crate::engine::current;
 use crate::engine::enter::{enter_job, entered};
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
@@ -24,6 +22,7 @@ use crate::engine::roster::{Parking, Roster};
 use crate::engine::shared::Shared;
 use crate::engine::sleep::backoff::LOOK_AGAIN;
 use crate::engine::sleep::events::blocked::BlockedThread;
+use crate::engine::what::{Since, What};
 use crate::engine::worker::{CURRENT, Worker, with_worker};
 
 brigade_sync::scoped_thread_local! {
@@ -172,7 +171,7 @@ impl Driven {
                         continue;
                     }
                     self.shared.idle.start_search();
-                    match worker.park_unless(None, || false) {
+                    match worker.park_unless(None, &mut || false) {
                         Parked::Search => _ = self.shared.idle.stop_search(),
                         Parked::Leave => return self.leave(),
                     }
@@ -232,10 +231,7 @@ impl Driven {
         let _used = Defer(|| self.is_used.store(false, Ordering::Relaxed));
         let mut called = false;
         let mut act = || called = self.act(worker, call);
-        let act: &mut dyn FnMut() = &mut || {
-            let _working = current::work_as(self.shared.key, worker.index);
-            CURRENT.set::<()>(worker, &mut act as &mut dyn FnMut());
-        };
+        let act: &mut dyn FnMut() = &mut || CURRENT.set::<()>(worker, &mut act as &mut dyn FnMut());
         let act: &mut dyn FnMut() = &mut || {
             if enters {
                 self.shared.events.resources.enter(|| enter_job(&self.shared, &mut *act));
@@ -292,7 +288,6 @@ impl Worker {
 
     /// Calls a closure as the worker below. This worker is the one below meanwhile, so a wait in the closure for a job of its pool finds it.
     fn act_as(&self, below: &Self, call: &mut dyn FnMut()) {
-        let _working = current::work_as(below.shared.key, below.index);
         let call = || below.shared.events.resources.enter(call);
         BELOW.set(self, || CURRENT.set(below, call));
     }

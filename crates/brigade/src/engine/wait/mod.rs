@@ -14,7 +14,9 @@ use std::time::Instant;
 use blocked::runs_in_place;
 use brigade_sync::{Defer, time};
 use brigade_task::return_tickets;
+use driven::Driven;
 use driven_pools::driven_pools;
+use threadless::is_any_free;
 
 use crate::engine::end::off_pool::{begin_wait, end_wait, is_off_pool};
 use crate::engine::futures::groups::Group;
@@ -86,6 +88,14 @@ impl Wake for Call {
     }
 }
 
+/// A thread in the lists of pools without threads, and these pools.
+type Beside<'a> = Option<(&'a Arc<BlockedThread>, &'a [Arc<Driven>])>;
+
+/// Whether no thread acts as the worker of one of these pools.
+fn is_free(beside: Beside<'_>) -> bool {
+    beside.is_some_and(|(_, pools)| is_any_free(pools))
+}
+
 impl Worker {
     /// Counts jobs as inside the current job until the returned value is dropped.
     pub(crate) fn run_inside_job(&self) -> Defer<impl FnMut()> {
@@ -101,12 +111,17 @@ impl Worker {
     /// Waits inside the running job. Meanwhile runs parts that the wait depends on, and the worker's mail, or any job
     /// if no other worker is left to run jobs.
     pub(crate) fn run_until(&self, awaited: &mut dyn Awaited) {
+        self.run_beside(awaited, None);
+    }
+
+    /// Like [`run_until`](Self::run_until), by a thread in the lists of pools without threads: until one of them is free, too.
+    fn run_beside(&self, awaited: &mut dyn Awaited, beside: Beside<'_>) {
         let (runs, mut backoff, mut own) = (runs_in_place(), Backoff::default(), None);
-        if let Some(thread) = awaited.thread() {
+        if let Some(thread) = beside.map(|(thread, _)| thread).or(awaited.thread()) {
             thread.lie_under_jobs(true);
         }
         self.note_polling(false);
-        while !has_ended(awaited) {
+        while !has_ended(awaited) && !is_free(beside) {
             // In a forked child the awaited job belongs to the parent.
             self.end_if_orphan();
             // While the job unwinds, only mail: no other thread may run it.
@@ -119,7 +134,7 @@ impl Worker {
                 awaited.slept(false);
             } else if !(awaited.backs_off() && runs && backoff.snooze()) {
                 return_tickets();
-                self.sleep_until(awaited, &mut own, runs_anything);
+                self.sleep_until(awaited, beside, &mut own, runs_anything);
             }
         }
     }
@@ -143,13 +158,14 @@ impl Worker {
     fn sleep_until(
         &self,
         awaited: &mut dyn Awaited,
+        beside: Beside<'_>,
         own: &mut Option<ThisThread>,
         runs_anything: bool,
     ) {
-        let thread = thread_of(awaited, own);
+        let thread = beside.map_or_else(|| thread_of(awaited, own), |(thread, _)| thread.clone());
         let outer = self.nesting.innermost.replace(Some(thread.clone()));
         thread.lie_under_jobs(false);
-        if awaited.register(&thread) && !self.wakes_for_mail_below(&thread) {
+        if awaited.register(&thread) && !is_free(beside) && !self.wakes_for_mail_below(&thread) {
             let until = self.wakes_at(awaited);
             let pool = awaited.pool();
             let is_own = pool.is_some_and(|key| self.is_of(key));
@@ -198,7 +214,7 @@ impl Worker {
                 }
             });
             // A token, not `is_over`, which may count ended jobs: the waker has been told how many are left.
-            let parked = self.park_unless(until, || thread.has_token());
+            let parked = self.park_unless(until, &mut || thread.has_token());
             drop(waits);
             match parked {
                 Parked::Search => self.end_search(),

@@ -6,10 +6,8 @@
 //! The wait is not a job of the pool: meanwhile the pool may be idle, and it may end, which ends its part in the wait.
 
 use core::cell::RefCell;
-use core::time::Duration;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::Instant;
 
 use brigade_sync::Defer;
 use brigade_sync::fork::PerProcess;
@@ -150,8 +148,8 @@ impl<'a> Serving<'a> {
     /// is none.
     fn run(&self, awaited: &mut dyn Awaited) -> bool {
         for (place, pool) in self.pools.iter().enumerate() {
-            let mut wait = self.beside(&self.pools[..place], awaited);
-            if act(pool, &mut |worker| worker.serve(&mut wait, self.thread)) {
+            let better = &self.pools[..place];
+            if act(pool, &mut |worker| worker.serve(awaited, self.thread, better)) {
                 return true;
             }
         }
@@ -160,12 +158,8 @@ impl<'a> Serving<'a> {
 
     /// Waits as a worker of another pool, until one of these is free, or the wait is over; `false` on a thread that is no worker.
     fn wait_as_worker(&self, awaited: &mut dyn Awaited) -> bool {
-        let mut wait = self.beside(&self.pools, awaited);
-        with_worker(|worker| worker.map(|worker| worker.run_until(&mut wait))).is_some()
-    }
-
-    fn beside<'b>(&'b self, pools: &'b [Arc<Driven>], awaited: &'b mut dyn Awaited) -> Beside<'b> {
-        Beside { pools, thread: self.thread, awaited }
+        let beside = Some((self.thread, &*self.pools));
+        with_worker(|worker| worker.map(|worker| worker.run_beside(awaited, beside))).is_some()
     }
 }
 
@@ -177,71 +171,34 @@ impl Drop for Serving<'_> {
     }
 }
 
-/// A wait that is also over when no thread acts as the worker of one of these pools.
-struct Beside<'a> {
-    pools: &'a [Arc<Driven>],
-    thread: &'a Arc<BlockedThread>,
-    awaited: &'a mut dyn Awaited,
-}
-
-impl Beside<'_> {
-    fn is_free(&self) -> bool {
-        self.pools.iter().any(|pool| pool.is_free())
-    }
-}
-
-impl Awaited for Beside<'_> {
-    fn is_over(&mut self) -> bool {
-        self.awaited.is_over() || self.is_free()
-    }
-
-    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
-        self.awaited.register(thread) && !self.is_free()
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        self.awaited.deadline()
-    }
-
-    fn thread(&self) -> Option<&Arc<BlockedThread>> {
-        Some(self.thread)
-    }
-
-    fn patience(&self) -> Option<Duration> {
-        self.awaited.patience()
-    }
-
-    fn pool(&self) -> Option<Key> {
-        self.awaited.pool()
-    }
-
-    fn slept(&mut self, has_token: bool) {
-        self.awaited.slept(has_token);
-    }
-
-    fn run_part(&mut self, worker: &Worker) -> bool {
-        self.awaited.run_part(worker)
-    }
+/// Whether no thread acts as the worker of one of these pools.
+pub(in crate::engine) fn is_any_free(pools: &[Arc<Driven>]) -> bool {
+    pools.iter().any(|pool| pool.is_free())
 }
 
 impl Worker {
     /// Runs jobs until a wait that is not inside a job of the pool is over; leaves if the pool has ended.
-    fn serve(&self, awaited: &mut dyn Awaited, thread: &Arc<BlockedThread>) -> Parked {
+    fn serve(
+        &self,
+        awaited: &mut dyn Awaited,
+        thread: &Arc<BlockedThread>,
+        better: &[Arc<Driven>],
+    ) -> Parked {
         let shared = &self.shared;
         let call = Arc::new(Call { shared: shared.clone(), index: self.index });
         let call = Elsewhere::Worker(Waker::from(call));
-        while !has_ended(awaited) {
+        while !has_ended(awaited) && !is_any_free(better) {
             thread.lie_under_jobs(true);
             let has_run = self.run_one() || self.run_below();
             thread.lie_under_jobs(false);
             if has_run {
                 awaited.slept(false);
-            } else if awaited.register(thread) {
+            } else if awaited.register(thread) && !is_any_free(better) {
                 let until = self.wakes_at(awaited);
                 *thread.elsewhere.lock() = Some(call.clone());
                 let parked = thread.spot.sleep_elsewhere(|| {
                     shared.idle.start_search();
-                    let parked = self.park_unless(until, || thread.has_token());
+                    let parked = self.park_unless(until, &mut || thread.has_token());
                     if let Parked::Search = parked {
                         self.end_search();
                     }
