@@ -59,8 +59,9 @@ impl Shared {
     pub(super) fn accept<R>(&self, inside: bool, accept: impl FnOnce(&mut u64) -> R) -> Option<R> {
         // Under the lock taken by `close` after it has closed the pool: every accepted job is in the final report, and
         // a discarded pool drops it.
-        let is_open = || !self.idle.snapshot().rejects(inside);
-        self.ledger.accept(|accepted| is_open().then(|| accept(accepted)))
+        let mut totals = self.ledger.lock();
+        let is_open = !self.idle.snapshot().rejects(inside);
+        if is_open { Some(accept(&mut totals.accepted)) } else { None }
     }
 
     /// Queues an accepted job in a pool that may be closed, or returns the job if it will no longer run.

@@ -150,8 +150,9 @@ impl LocalPool {
     /// Like [`new`](Self::new), with a changed configuration.
     pub(crate) fn configured(change: impl FnOnce(&mut Config)) -> io::Result<Self> {
         link_driven();
-        let mut config = Config { inherited: Inherited::here(), ..Config::default() };
+        let mut config = Config::default();
         config.have_no_thread();
+        config.inherited = Inherited::here();
         change(&mut config);
         let shared = Shared::new(
             Key::new::<Child>(Kind::default())?,

@@ -30,7 +30,7 @@ use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
 use super::timer::{Control, Stage, Timer, TimerState};
 use super::{Missed, start_timer, stop_timer};
 use crate::engine::{
-    Due, Entry, Key, TimerKey, class_here, drop_value_off_pool, now_in, reach, reach_once,
+    Due, Entry, Key, TimerKey, class_here, drop_off_pool, now_in, reach, reach_once,
 };
 use crate::submission::{JobBuilder, Options, job_name, watcher_of};
 use crate::values::{ListedTimer, Priority, Rejected, Watch, Watcher};
@@ -180,7 +180,8 @@ impl<F: Send + 'static> Control for Schedule<F> {
         if is_here {
             unset_timer(self.pool, timer);
             // The closure may own the next timer.
-            drop_value_off_pool(self.pool, Box::new(Defer(move || self.end())));
+            let (pool, ends) = (self.pool, Defer(move || self.end()));
+            drop_off_pool(pool, Job::new(move || drop(ends)));
         }
         true
     }

@@ -65,7 +65,7 @@ impl Shared {
         }
         // A job accepted without being queued has been accepted by now, or its submitter sees the closed
         // pool.
-        self.ledger.accept(|_| ());
+        drop(self.ledger.lock());
         // Submitters that wait outside the pool.
         if let Some(permits) = &self.permits {
             permits.wake_all();

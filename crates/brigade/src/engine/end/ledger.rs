@@ -1,8 +1,8 @@
 //! The counts of jobs: of all jobs of a pool, with the counters of its workers, and of those that ended off the pool.
 
-use brigade_sync::Mutex;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicU64;
+use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::{Cause, Job, Outcome};
 
 use super::off_pool::{OffPool, cancel_contained};
@@ -27,9 +27,9 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Accepts jobs without queueing them: `accept` adds them to the number of accepted jobs, under the lock.
-    pub(in crate::engine) fn accept<R>(&self, accept: impl FnOnce(&mut u64) -> R) -> R {
-        accept(&mut self.totals.lock().accepted)
+    /// The counts, under their lock. A job that is not queued is accepted while it is held.
+    pub(in crate::engine) fn lock(&self) -> MutexGuard<'_, Totals> {
+        self.totals.lock()
     }
 
     /// Counts a job that ended with this outcome without being queued.
