@@ -345,10 +345,16 @@ pub(crate) fn must_stop() -> bool {
 }
 
 /// Whether the first job has been asked to stop, of the innermost frame, the frame `outer` of it, and so on.
+#[inline]
 fn must_stop_by(outer: fn(&Frame) -> Option<&Frame>) -> bool {
-    INNERMOST.with(|innermost| {
-        let frame = Frame::first(innermost, outer, |what| what.must_stop().is_some());
-        frame.is_some_and(|frame| frame.what.must_stop() == Some(true))
+    INNERMOST.with(|mut frame| {
+        while let Some(here) = frame {
+            if let Some(must_stop) = here.what.must_stop() {
+                return must_stop;
+            }
+            frame = outer(here);
+        }
+        false
     })
 }
 
