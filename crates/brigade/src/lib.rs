@@ -314,7 +314,7 @@ pub use brigade_trace::{Trace, TraceError};
 pub use engine::monitor_runs;
 pub use fork::{
     ParItems, Scope, ScopedJoinHandle, in_place_scope, join, map_reduce, par_chunks,
-    par_chunks_mut, par_for, scope,
+    par_chunks_mut, par_for, par_for_with, par_map, scope, try_par_for,
 };
 #[cfg(feature = "trace")]
 pub use handle::Tracing;
@@ -333,7 +333,7 @@ pub use pool::{
 };
 pub use spawn::{LocalPool, YieldNow, block_on, spawn_local, yield_now};
 pub use submission::{JobBuilder, JobOnWorker, Reserved, current_job_name};
-pub use task_set::TaskSet;
+pub use task_set::{Map, MapError, MapUnordered, TaskSet};
 #[doc(inline)]
 pub use time::{
     DelayedJob, Missed, PeriodicJob, Timer, execute_after, execute_at, execute_every, submit_after,

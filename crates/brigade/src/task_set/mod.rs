@@ -45,6 +45,7 @@
 //! - *A limit that counts earlier jobs.* An end in the middle of being listed would be counted twice, or not at all.
 
 mod limit;
+mod map;
 mod pending;
 mod waiting;
 
@@ -68,6 +69,7 @@ use crate::spawn::{AsFuture, Boxed, Watched, class_key, future_of, make_future};
 use crate::submission::{Closure, Options, make_job, returned, unmade, watcher_of};
 use crate::values::{Rejected, closure_of, expect_accepted, opaque};
 use limit::Limit;
+pub use map::{Map, MapError, MapUnordered};
 use pending::Pending;
 
 /// A job and its handle.
