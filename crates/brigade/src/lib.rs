@@ -143,7 +143,8 @@ work with this one](guide::works_with).\n\n"
 //! | run a closure | [`pool.execute(\|\| …)`](Handle::execute), [`submit`](Handle::submit) for its result |
 //! | run a future | [`pool.spawn(async { … })`](Handle::spawn), [`block_on`](Handle::block_on) on this thread |
 //! | borrow from this thread's stack | [`join(a, b)`](join()), [`scope(\|s\| …)`](scope()), [`pool.install(\|\| …)`](Handle::install) |
-//! | run a loop in parallel | [`par_for`], [`par_chunks_mut`], [`map_reduce`] |
+//! | run a loop in parallel | [`par_for`], [`par_chunks_mut`], [`par_map`], [`map_reduce`] |
+//! | map an iterator | [`pool.map(iter, window, f)`](Handle::map) |
 //! | run many jobs, at most `n` at once | [`TaskSet`] |
 //! | submit from a job, a library, another thread | [`Handle`], which is `Copy`; or [`execute()`], [`submit()`], [`spawn()`] |
 //! | wait, or run a closure later | [`time`], [`execute_after`], [`execute_every`] |
@@ -333,7 +334,7 @@ pub use pool::{
 };
 pub use spawn::{LocalPool, YieldNow, block_on, spawn_local, yield_now};
 pub use submission::{JobBuilder, JobOnWorker, Reserved, current_job_name};
-pub use task_set::{Map, MapError, MapUnordered, TaskSet};
+pub use task_set::{Map, MapError, MapUnordered, SetJob, TaskSet};
 #[doc(inline)]
 pub use time::{
     DelayedJob, Missed, PeriodicJob, Timer, execute_after, execute_at, execute_every, submit_after,

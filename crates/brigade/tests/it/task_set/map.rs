@@ -53,7 +53,7 @@ fn a_slow_item_holds_up_no_unordered_result(builder: Builder) {
     let held = gate.clone();
     let call = move |index| {
         if index == 0 {
-            held.pass();
+            held.wait();
         }
         index
     };
@@ -112,7 +112,7 @@ fn a_dropped_map_cancels_jobs_that_have_not_begun(builder: Builder) {
         move |index| {
             ran.fetch_add(1, Ordering::Relaxed);
             if index > 0 {
-                gate.pass();
+                gate.wait();
             }
         }
     };

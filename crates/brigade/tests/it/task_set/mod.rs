@@ -11,3 +11,4 @@ mod kinds;
 mod limit;
 mod map;
 mod on_workers;
+mod settings;
