@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 # Without programs and tests, which have most of the dependencies.
 others=(--exclude brigade-ecosystem --exclude brigade-simulate --exclude brigade-first-lines --exclude brigade-lab)
 RUSTDOCFLAGS='-D warnings' cargo doc --workspace "${others[@]}" --no-deps --locked
-# With all features, as it is published, and with none.
+# With all features, as it is published, and with those that are enabled by default.
 RUSTDOCFLAGS='-D warnings' cargo doc -p brigade -p brigade-io --all-features --no-deps --locked
 RUSTDOCFLAGS='-D warnings' cargo doc -p brigade --no-deps --locked
 

@@ -16,10 +16,15 @@ locks() {
     done
 }
 
+# The features of brigade that do not enable `observe`.
+unobserved=affinity,executor,futures,hyper,io,macros,metrics,orx-parallel,test-util,unstable-foreign
+
 # Sets of features that no package of the workspace enables.
 features() {
-    # With none.
+    # With those of a program that names none, with none, and with all that do without `observe`.
     cargo clippy -p brigade --lib --locked -- -D warnings
+    cargo clippy -p brigade --lib --no-default-features --locked -- -D warnings
+    cargo clippy -p brigade --lib --no-default-features --features "$unobserved" --locked -- -D warnings
     cargo clippy -p brigade-io --lib --locked -- -D warnings
     # As it is without `std`.
     cargo clippy -p brigade-queue --no-default-features --locked -- -D warnings

@@ -31,6 +31,7 @@
 #![cfg_attr(
     all(
         doc,
+        feature = "affinity",
         feature = "executor",
         feature = "futures",
         feature = "hyper",
@@ -161,8 +162,16 @@ work with this one](guide::works_with).\n\n"
 //!
 //! # Features
 //!
-//! Features only add APIs and targets; none is enabled by default.
+//! Features only add APIs and targets; `observe` alone is enabled by default.
 //!
+#![cfg_attr(
+    feature = "affinity",
+    doc = "- `affinity`: [`Builder::pin`] and [`Builder::victims`]: the CPUs of the workers, and the order in which they try their peers."
+)]
+#![cfg_attr(
+    not(feature = "affinity"),
+    doc = "- `affinity`: `Builder::pin` and `Builder::victims`: the CPUs of the workers, and the order in which they try their peers."
+)]
 #![cfg_attr(feature = "io", doc = "- `io`: the module [`brigade::io`](io):")]
 #![cfg_attr(not(feature = "io"), doc = "- `io`: the module `brigade::io`:")]
 //!   TCP, UDP and Unix sockets, pipes, and any other file descriptor; idle workers wait for their events.
@@ -191,6 +200,14 @@ work with this one](guide::works_with).\n\n"
 #![cfg_attr(
     not(feature = "histograms"),
     doc = "- `histograms`: `Builder::histograms`, how long jobs wait and run."
+)]
+#![cfg_attr(
+    feature = "observe",
+    doc = "- `observe`, enabled by default: [`Builder::observe_jobs`], hooks for the ends and the stalls of jobs, and [`Handle::dump`]."
+)]
+#![cfg_attr(
+    not(feature = "observe"),
+    doc = "- `observe`, enabled by default: `Builder::observe_jobs`, hooks for the ends and the stalls of jobs, and `Handle::dump`."
 )]
 #![cfg_attr(
     feature = "metrics",
@@ -226,6 +243,7 @@ work with this one](guide::works_with).\n\n"
 #![cfg_attr(
     all(
         doc,
+        feature = "affinity",
         feature = "executor",
         feature = "futures",
         feature = "hyper",
@@ -272,6 +290,7 @@ mod engine;
 mod fork;
 #[cfg(all(
     any(doc, doctest),
+    feature = "affinity",
     feature = "executor",
     feature = "futures",
     feature = "hyper",
@@ -291,13 +310,16 @@ mod task_set;
 pub mod time;
 mod values;
 
+#[cfg(feature = "affinity")]
 #[doc(inline)]
-pub use brigade_machine::{Cpus, ThreadState, Victims};
+pub use brigade_machine::{Cpus, Victims};
 #[cfg(feature = "macros")]
 pub use brigade_macros::{main, test};
+#[cfg(feature = "observe")]
 #[doc(inline)]
 pub use brigade_observe::{
-    Awaits, Dump, End, JobDump, JobLabel, Outcome, Stall, WaitDump, WaitingJob, WorkerDump,
+    Awaits, Dump, End, JobDump, JobLabel, Outcome, Stall, ThreadState, WaitDump, WaitingJob,
+    WorkerDump,
 };
 #[cfg(feature = "histograms")]
 #[doc(inline)]

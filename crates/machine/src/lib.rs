@@ -1,4 +1,4 @@
-//! The CPUs for the threads of a pool, their distances, and the state of a thread in the operating system.
+//! The CPUs for the threads of a pool, and their distances.
 //!
 //! A [`Cpus`] is the request of a user. It [resolves](Cpus::resolve) to [`Pins`], which pin the calling thread. [`Victims`] is the order in which idle
 //! workers try their peers; by the pins and the [`Topology`] it [resolves](Victims::resolve) to [`Neighbours`].
@@ -7,16 +7,14 @@
 //!
 //! ```text
 //! victims
-//! cpus   thread
+//! cpus
 //! topology
 //! ```
 
 mod cpus;
-mod thread;
 mod topology;
 mod victims;
 
 pub use cpus::{Cpus, Pins};
-pub use thread::{ThreadInfo, ThreadState};
 pub use topology::Topology;
 pub use victims::{Neighbours, Rings, Victims};

@@ -1,18 +1,20 @@
 //! The state of a pool at a moment.
+//!
+//! Its texts are written to a `dyn Write`: `write!` to a formatter is several times the code.
 
-use core::fmt;
+use core::fmt::{self, Write};
 use core::time::Duration;
 use std::borrow::Cow;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_machine::ThreadState;
 use brigade_sync::{awaited::Awaited, time};
 use brigade_task::Causes;
 
 use crate::job::JobLabel;
 use crate::record::Stretch;
+use crate::thread::ThreadState;
 use crate::unfinished::{Entry, Stage};
 
 /// A snapshot of a pool; returned by `Handle::dump` of brigade.
@@ -167,6 +169,16 @@ impl JobDump {
         }
     }
 
+    /// The jobs of some stretches.
+    #[doc(hidden)]
+    pub fn all(stretches: &[Stretch]) -> Vec<Self> {
+        let mut all = Vec::new();
+        for stretch in stretches {
+            all.push(Self::new(stretch));
+        }
+        all
+    }
+
     pub(crate) fn title(&self) -> &str {
         self.name.as_deref().unwrap_or("a job")
     }
@@ -175,27 +187,29 @@ impl JobDump {
 impl WaitingJob {
     /// The job of an entry, with the jobs for which entries wait.
     pub(crate) fn new(entry: &Entry, now: Instant, awaited: &[Entry]) -> Self {
-        let until = |at: Instant| at.saturating_duration_since(now);
-        let known =
-            |id| awaited.iter().find(|known| known.id.is_some_and(|known| id == known.into()));
-        let awaits = entry.awaits().iter().map(|awaited| match *awaited {
-            Awaited::Timer(at) => Awaits::Timer(until(at)),
-            Awaited::Readable(file) => Awaits::Readable(file),
-            Awaited::Writable(file) => Awaits::Writable(file),
-            Awaited::Job(id) => Awaits::Job(known(id).map(|known| known.job.label.clone())),
-            Awaited::Set => Awaits::Set,
-            Awaited::Room => Awaits::Room,
-            Awaited::Turn => Awaits::Turn,
-        });
-        let since = if let Stage::Pending(at, _) = entry.stage { at } else { entry.since };
-        let ago = |at| now.saturating_duration_since(at);
-        Self {
-            job: entry.job.label.clone(),
-            age: ago(entry.since),
-            waited: ago(since),
-            awaits: awaits.collect(),
+        let mut awaits = Vec::new();
+        for note in entry.awaits() {
+            awaits.push(match *note {
+                Awaited::Timer(at) => Awaits::Timer(at.saturating_duration_since(now)),
+                Awaited::Readable(file) => Awaits::Readable(file),
+                Awaited::Writable(file) => Awaits::Writable(file),
+                Awaited::Job(id) => Awaits::Job(label_of(id, awaited)),
+                Awaited::Set => Awaits::Set,
+                Awaited::Room => Awaits::Room,
+                Awaited::Turn => Awaits::Turn,
+            });
         }
+        let since = if let Stage::Pending(at, _) = entry.stage { at } else { entry.since };
+        let age = now.saturating_duration_since(entry.since);
+        let waited = now.saturating_duration_since(since);
+        Self { job: entry.job.label.clone(), age, waited, awaits }
     }
+}
+
+/// The label of the entry with this id.
+fn label_of(id: usize, entries: &[Entry]) -> Option<JobLabel> {
+    let entry = entries.iter().find(|entry| entry.id.is_some_and(|own| id == own.into()))?;
+    Some(entry.job.label.clone())
 }
 
 impl Dump {
@@ -210,80 +224,8 @@ impl Dump {
     pub fn named(pool: &Arc<str>) -> Self {
         Self { pool: Cow::Owned(pool.to_string()), ..Self::default() }
     }
-}
 
-impl Dump {
-    /// Writes the waiting jobs, and the timers.
-    fn write_waiting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for WaitingJob { job, age, .. } in &self.queued_jobs {
-            writeln!(f, "  queued, {}: {job} for {age:.1?}", job.class)?;
-        }
-        for WaitingJob { job, age, waited, awaits } in &self.futures {
-            write!(f, "  future: {job}, {age:.1?} old, polled {waited:.1?} ago, waits for ")?;
-            let [first, others @ ..] = &awaits[..] else {
-                writeln!(f, "something outside of brigade")?;
-                continue;
-            };
-            write!(f, "{first}")?;
-            others.iter().try_for_each(|other| write!(f, ", {other}"))?;
-            writeln!(f)?;
-        }
-        if self.timers > 0 {
-            writeln!(f, "  timers: {}; the next:", self.timers)?;
-        }
-        for (due, job) in &self.due {
-            writeln!(f, "    {job}, due in {due:.1?}")?;
-        }
-        for (job, count) in &self.returned_futures {
-            writeln!(f, "  returned a future, which runs only if awaited, {count} times: {job}")?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for JobDump {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} from {} for {:.1?}", self.title(), self.place, self.ran)?;
-        match &self.state {
-            Some(state) => write!(f, "; {state}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for Awaits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Timer(due) => write!(f, "a timer, due in {due:.1?}"),
-            Self::Readable(file) => write!(f, "data to read from file {file}"),
-            Self::Writable(file) => write!(f, "space to write to file {file}"),
-            Self::Job(Some(job)) => write!(f, "the end of {job}"),
-            Self::Job(None) => f.write_str("a job that is queued or of another pool"),
-            Self::Set => f.write_str("a job of a set"),
-            Self::Room => f.write_str("room in a pool"),
-            Self::Turn => f.write_str("its turn"),
-        }
-    }
-}
-
-impl fmt::Display for WaitDump {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { is_for_any, awaited, running, pending } = self;
-        match (awaited, is_for_any) {
-            (0, _) => f.write_str("waits for more than 64 jobs")?,
-            (1, _) => f.write_str("waits for a job")?,
-            (_, true) => write!(f, "waits for one of {awaited} jobs")?,
-            (_, false) => write!(f, "waits for {awaited} jobs")?,
-        }
-        for (index, job) in running {
-            write!(f, "; {} from {} runs on worker {index}", job.title(), job.place)?;
-        }
-        pending.iter().try_for_each(|job| write!(f, "; {job} waits"))
-    }
-}
-
-impl fmt::Display for Dump {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write(&self, f: &mut dyn Write) -> fmt::Result {
         let Self { pool, threads, parked, searching, queued, pending_futures, .. } = self;
         if pool.is_empty() {
             return writeln!(f, "no pool: it no longer exists, or belongs to the parent of a fork");
@@ -312,9 +254,93 @@ impl fmt::Display for Dump {
             for (depth, job) in jobs.iter().enumerate() {
                 writeln!(f, "    {:indent$}runs {job}", "", indent = 2 * depth)?;
             }
-            waits.iter().try_for_each(|wait| writeln!(f, "    {wait}"))?;
+            for wait in waits {
+                writeln!(f, "    {wait}")?;
+            }
         }
-        self.elsewhere.iter().try_for_each(|job| writeln!(f, "  elsewhere: {job}"))?;
+        for job in &self.elsewhere {
+            writeln!(f, "  elsewhere: {job}")?;
+        }
         self.write_waiting(f)
+    }
+
+    /// Writes the waiting jobs, and the timers.
+    fn write_waiting(&self, f: &mut dyn Write) -> fmt::Result {
+        for WaitingJob { job, age, .. } in &self.queued_jobs {
+            writeln!(f, "  queued, {}: {job} for {age:.1?}", job.class)?;
+        }
+        for WaitingJob { job, age, waited, awaits } in &self.futures {
+            write!(f, "  future: {job}, {age:.1?} old, polled {waited:.1?} ago, waits for ")?;
+            if awaits.is_empty() {
+                f.write_str("something outside of brigade")?;
+            }
+            for (index, event) in awaits.iter().enumerate() {
+                write!(f, "{}{event}", if index == 0 { "" } else { ", " })?;
+            }
+            f.write_char('\n')?;
+        }
+        if self.timers > 0 {
+            writeln!(f, "  timers: {}; the next:", self.timers)?;
+        }
+        for (due, job) in &self.due {
+            writeln!(f, "    {job}, due in {due:.1?}")?;
+        }
+        for (job, count) in &self.returned_futures {
+            writeln!(f, "  returned a future, which runs only if awaited, {count} times: {job}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for JobDump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let f: &mut dyn Write = f;
+        write!(f, "{} from {} for {:.1?}", self.title(), self.place, self.ran)?;
+        match &self.state {
+            Some(state) => write!(f, "; {state}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Awaits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let f: &mut dyn Write = f;
+        match self {
+            Self::Timer(due) => write!(f, "a timer, due in {due:.1?}"),
+            Self::Readable(file) => write!(f, "data to read from file {file}"),
+            Self::Writable(file) => write!(f, "space to write to file {file}"),
+            Self::Job(Some(job)) => write!(f, "the end of {job}"),
+            Self::Job(None) => f.write_str("a job that is queued or of another pool"),
+            Self::Set => f.write_str("a job of a set"),
+            Self::Room => f.write_str("room in a pool"),
+            Self::Turn => f.write_str("its turn"),
+        }
+    }
+}
+
+impl fmt::Display for WaitDump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let f: &mut dyn Write = f;
+        let Self { is_for_any, awaited, running, pending } = self;
+        match (awaited, is_for_any) {
+            (0, _) => f.write_str("waits for more than 64 jobs")?,
+            (1, _) => f.write_str("waits for a job")?,
+            (_, true) => write!(f, "waits for one of {awaited} jobs")?,
+            (_, false) => write!(f, "waits for {awaited} jobs")?,
+        }
+        for (index, job) in running {
+            write!(f, "; {} from {} runs on worker {index}", job.title(), job.place)?;
+        }
+        for job in pending {
+            write!(f, "; {job} waits")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Dump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
     }
 }

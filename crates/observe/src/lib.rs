@@ -1,8 +1,7 @@
 //! Observes the jobs of a pool: reports outcomes and long runs to hooks, and records the running jobs of each thread.
 //!
 //! An observed pool has an [`Observer`], made by [`Settings`], and is the observer's [`Site`]. A [`Watcher`] begins a [`Watch`] for each
-//! job. The watch runs the job, and lists it in the [`Record`] of the thread. Of any pool, a trace is told [`What`] its threads do.
-//! `README.md` has the design.
+//! job. The watch runs the job, and lists it in the [`Record`] of the thread. `README.md` has the design.
 //!
 //! ```
 //! use brigade_observe::{End, Job, JobLabel, Record, Settings, Site, Watcher};
@@ -47,7 +46,7 @@
 //! stall
 //! dump
 //! record   unfinished
-//! job   outcome   times   what
+//! job   outcome   thread   times
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -61,11 +60,11 @@ mod record;
 #[cfg(feature = "tracing")]
 mod spans;
 mod stall;
+mod thread;
 #[cfg(feature = "histograms")]
 mod times;
 mod unfinished;
 mod watch;
-mod what;
 
 pub use dump::{Awaits, Dump, JobDump, WaitDump, WaitingJob, WorkerDump};
 pub use job::{Job, JobLabel};
@@ -73,7 +72,7 @@ pub use observer::{Observer, Settings, Site};
 pub use outcome::{End, Outcome};
 pub use record::{Record, Stretch};
 pub use stall::Stall;
+pub use thread::{ThreadInfo, ThreadState};
 #[cfg(feature = "histograms")]
 pub use times::{Histograms, Times};
 pub use watch::{ListedTimer, Watch, Watcher};
-pub use what::{Label, Since, What};

@@ -1,7 +1,6 @@
 //! The observer of a pool, and its settings.
 
-use std::collections::BTreeMap;
-use std::panic::{self, AssertUnwindSafe, Location};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use std::{io, mem};
@@ -112,7 +111,7 @@ pub trait Site: Send + Sync {
 
 /// The shared state of the jobs of an observed pool.
 pub struct Observer {
-    site: Box<dyn Site>,
+    pub(crate) site: Box<dyn Site>,
     /// The name of the pool.
     pub(crate) pool: Arc<str>,
     /// Begins to watch a job. A function pointer, so only a program with an observed pool contains the code of a watch.
@@ -126,8 +125,8 @@ pub struct Observer {
     outside: Record,
     /// The unfinished jobs.
     pub(crate) unfinished: Unfinished,
-    /// How many closures have returned a future, by the place of their submission, which are few.
-    returned: Mutex<BTreeMap<&'static Location<'static>, (JobLabel, u64)>>,
+    /// How many closures have returned a future, in the order of the places of their submission, which are few.
+    returned: Mutex<Vec<(JobLabel, u64)>>,
     /// The thread that looks for stalls, if any.
     detector: Detector,
 }
@@ -139,42 +138,31 @@ impl Observer {
         site: Box<dyn Site>,
         begin: Begin,
     ) -> Arc<Self> {
-        let (outside, detector) = (Record::default(), Detector::default());
-        let on_outcome = settings.hooks.on_outcome.as_ref().map(Arc::downgrade);
-        let hooks = Mutex::new(mem::take(&mut settings.hooks));
-        let (unfinished, returned) = (Unfinished::default(), Mutex::default());
+        let hooks = mem::take(&mut settings.hooks);
         Arc::new(Self {
             site,
             pool,
             begin,
             settings,
-            hooks,
-            on_outcome,
-            outside,
-            unfinished,
-            returned,
-            detector,
+            on_outcome: hooks.on_outcome.as_ref().map(Arc::downgrade),
+            hooks: Mutex::new(hooks),
+            outside: Record::default(),
+            unfinished: Unfinished::default(),
+            returned: Mutex::default(),
+            detector: Detector::default(),
         })
     }
 
-    /// The pool.
-    pub(crate) fn site(&self) -> &dyn Site {
-        &*self.site
-    }
-
     /// Calls a closure with the record of this thread, and with the worker's index on a worker of the pool.
-    pub(crate) fn on_record<R>(&self, call: impl FnOnce(Option<usize>, &Record) -> R) -> R {
-        let (mut call, mut result) = (Some(call), None);
-        self.site.on_thread(&self.outside, &mut |index, record| {
-            result = call.take().map(|call| call(index, record));
-        });
-        let Some(result) = result else { unreachable!("it has been called") };
-        result
+    pub(crate) fn on_record(&self, call: &mut dyn FnMut(Option<usize>, &Record)) {
+        self.site.on_thread(&self.outside, call);
     }
 
-    /// The span of the calling thread, if jobs have spans.
-    pub(crate) fn span(&self) -> Option<Box<dyn Span>> {
-        self.settings.span.map(|span| span())
+    /// The index of this thread, which may be a worker of the pool.
+    pub(crate) fn worker(&self) -> Option<usize> {
+        let mut worker = None;
+        self.on_record(&mut |index, _| worker = index);
+        worker
     }
 
     /// Tells the hook how a job ended.
@@ -189,47 +177,51 @@ impl Observer {
     /// A closure has returned a future.
     pub(crate) fn returned_future(&self, job: &Job) {
         let label = &job.label;
-        self.returned.lock().entry(label.place).or_insert_with(|| (label.clone(), 0)).1 += 1;
+        let mut returned = self.returned.lock();
+        match returned.binary_search_by_key(&label.place, |(label, _)| label.place) {
+            Ok(index) => returned[index].1 += 1,
+            Err(index) => returned.insert(index, (label.clone(), 1)),
+        }
     }
 
     /// Adds all jobs but those on the pool's workers, and the timers.
     pub fn dump(&self, dump: &mut Dump) {
         dump.is_observed = true;
-        dump.elsewhere = self.outside.running().iter().map(JobDump::new).collect();
+        dump.elsewhere = JobDump::all(&self.outside.running());
         let (now, unfinished) = (time::now(), &self.unfinished);
         for class in CLASSES {
-            let is_queued = |entry: &Entry| {
-                let is_queued =
-                    matches!(entry.stage, Stage::Queued) && entry.job.label.class == class;
-                is_queued.then_some(entry.since)
+            let queued = |entry: &Entry| {
+                let is_of_class = entry.job.label.class == class;
+                (matches!(entry.stage, Stage::Queued) && is_of_class).then_some(entry.since)
             };
-            let (_, queued) = unfinished.first(&is_queued);
-            let waiting = queued.iter().map(|entry| WaitingJob::new(entry, now, &[]));
-            dump.queued_jobs.extend(waiting);
+            for entry in &unfinished.first(&queued).1 {
+                dump.queued_jobs.push(WaitingJob::new(entry, now, &[]));
+            }
         }
-        let is_pending =
-            |entry: &Entry| matches!(entry.stage, Stage::Pending(..)).then_some(entry.since);
-        let (_, pending) = unfinished.first(&is_pending);
-        let awaited: Vec<_> = pending.iter().flat_map(Entry::awaited_jobs).collect();
-        let awaited = unfinished.find(&awaited);
-        let waiting = pending.iter().map(|entry| WaitingJob::new(entry, now, &awaited));
-        dump.futures = waiting.collect();
-        let (timers, due) = unfinished.first(&Entry::due);
+        let pending = |entry: &Entry| entry.is_pending().then_some(entry.since);
+        let (_, pending) = unfinished.first(&pending);
+        let is_awaited = |job: &Entry| pending.iter().any(|entry| entry.awaits_job(job));
+        let awaited = unfinished.find(&is_awaited);
+        for entry in &pending {
+            dump.futures.push(WaitingJob::new(entry, now, &awaited));
+        }
+        let (timers, timed) = unfinished.first(&Entry::due);
         dump.timers = timers;
-        let due = due.iter().filter_map(|entry| {
-            let due = entry.due()?.saturating_duration_since(now);
-            Some((due, entry.job.label.clone()))
-        });
-        dump.due = due.collect();
-        dump.returned_futures = self.returned.lock().values().cloned().collect();
+        for entry in &timed {
+            let Some(due) = entry.due() else { continue };
+            dump.due.push((due.saturating_duration_since(now), entry.job.label.clone()));
+        }
+        dump.returned_futures = self.returned.lock().clone();
     }
 
     /// Returns the futures with these ids if they wait to be woken, or to be polled again.
     pub fn pending(&self, ids: &[JobId]) -> Vec<JobLabel> {
-        let ids: Vec<_> = ids.iter().map(|&id| id.into()).collect();
-        let mut found = self.unfinished.find(&ids);
-        found.retain(|entry| matches!(entry.stage, Stage::Pending(..)));
-        found.iter().map(|entry| entry.job.label.clone()).collect()
+        let is_named = |entry: &Entry| entry.id.is_some_and(|id| ids.contains(&id));
+        let mut labels = Vec::new();
+        for entry in &self.unfinished.find(&|entry| entry.is_pending() && is_named(entry)) {
+            labels.push(entry.job.label.clone());
+        }
+        labels
     }
 
     /// Returns how long the ended jobs of the pool waited and ran, if recorded.
@@ -246,8 +238,8 @@ impl Observer {
     /// # Errors
     /// The operating system's error if it can't be started.
     pub fn start_detector(self: &Arc<Self>, inherited: Arc<Inherited>) -> io::Result<()> {
-        let stalls = self.hooks.lock().on_stall.take();
-        stalls.map_or(Ok(()), |stalls| (stalls.start)(self, stalls, inherited))
+        let Some(stalls) = self.hooks.lock().on_stall.take() else { return Ok(()) };
+        (stalls.start)(self, stalls, inherited)
     }
 
     fn start(self: &Arc<Self>, stalls: Stalls, inherited: Arc<Inherited>) -> io::Result<()> {
@@ -278,15 +270,18 @@ impl Observer {
             let mut look = |index, record: &Record| {
                 let (stalled, first) = record.stalled(now, after);
                 next = next.min(first).or(next).or(first);
-                stalls.extend(stalled.iter().map(|one| Stall::new(self.pool.clone(), index, one)));
+                for stretch in &stalled {
+                    stalls.push(Stall::new(self.pool.clone(), index, stretch));
+                }
             };
             if !self.site.each(&mut |index, record| look(Some(index), record)) {
                 return;
             }
             look(None, &self.outside);
-            for stall in stalls {
-                let told = panic::catch_unwind(AssertUnwindSafe(|| hook(&stall)));
-                told.unwrap_or_else(drop_contained);
+            for stall in &stalls {
+                if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| hook(stall))) {
+                    drop_contained(payload);
+                }
             }
             at = next.unwrap_or(now + FOREVER);
         }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brigade_machine::ThreadInfo;
 use brigade_sync::Mutex;
 use brigade_task::JobId;
 
 use crate::job::Job;
+use crate::thread::ThreadInfo;
 #[cfg(feature = "histograms")]
 use crate::times::Histograms;
 
@@ -53,7 +53,8 @@ impl Record {
         let mut state = self.0.lock();
         // The last entry on a worker, as jobs nest; other threads share a record.
         let place = state.running.iter().rposition(|stretch| Arc::ptr_eq(&stretch.job, job));
-        let ended = place.map(|place| state.running.remove(place));
+        let Some(place) = place else { return };
+        let ended = state.running.remove(place);
         drop(state);
         drop(ended);
     }
@@ -79,14 +80,16 @@ impl Record {
     pub(crate) fn stalled(&self, now: Instant, after: Duration) -> (Vec<Stretch>, Option<Instant>) {
         let mut next: Option<Instant> = None;
         let mut found = Vec::new();
-        for stretch in self.0.lock().running.iter_mut().filter(|stretch| !stretch.is_reported) {
-            match stretch.since.checked_add(after) {
-                Some(at) if at <= now => {
-                    stretch.is_reported = true;
-                    found.push(stretch.clone());
-                }
-                Some(at) => next = Some(next.map_or(at, |next| next.min(at))),
-                None => {}
+        for stretch in &mut self.0.lock().running {
+            let Some(at) = stretch.since.checked_add(after) else { continue };
+            if stretch.is_reported {
+                continue;
+            }
+            if at <= now {
+                stretch.is_reported = true;
+                found.push(stretch.clone());
+            } else if next.is_none_or(|next| at < next) {
+                next = Some(at);
             }
         }
         (found, next)

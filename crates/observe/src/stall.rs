@@ -1,6 +1,6 @@
 //! Long-running jobs, and the thread that finds them.
 
-use core::fmt;
+use core::fmt::{self, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -33,6 +33,7 @@ impl Stall {
 
 impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let f: &mut dyn Write = f;
         let Self { pool, worker, job } = self;
         let (name, JobDump { place, ran, thread, state, .. }) = (job.title(), job);
         write!(f, "pool {pool}: {name} from {place} has run for {ran:.1?}")?;

@@ -44,12 +44,14 @@ pub(crate) enum Stage {
 }
 
 impl Entry {
-    /// The jobs noted by the last poll.
-    pub(crate) fn awaited_jobs(&self) -> impl Iterator<Item = usize> {
-        self.awaits().iter().filter_map(|awaited| match awaited {
-            Awaited::Job(id) => Some(*id),
-            _ => None,
-        })
+    /// Whether the last poll has noted this job.
+    pub(crate) fn awaits_job(&self, job: &Self) -> bool {
+        job.id.is_some_and(|id| self.awaits().contains(&Awaited::Job(id.into())))
+    }
+
+    /// Whether it is a future between polls.
+    pub(crate) fn is_pending(&self) -> bool {
+        matches!(self.stage, Stage::Pending(..))
     }
 
     /// The notes of the last poll.
@@ -62,11 +64,14 @@ impl Entry {
         if let Stage::Timed(at) = self.stage {
             return Some(at);
         }
-        let due = |awaited: &Awaited| match awaited {
-            Awaited::Timer(at) => Some(*at),
-            _ => None,
-        };
-        self.awaits().iter().filter_map(due).min()
+        let mut due = None;
+        for awaited in self.awaits() {
+            match *awaited {
+                Awaited::Timer(at) if due.is_none_or(|due| at < due) => due = Some(at),
+                _ => {}
+            }
+        }
+        due
     }
 }
 
@@ -98,13 +103,17 @@ impl Unfinished {
         Place(index, vacant)
     }
 
-    pub(crate) fn change(&self, Place(shard, index): Place, change: impl FnOnce(&mut Entry)) {
-        self.0[shard].lock().entries.get_mut(index).and_then(Option::as_mut).map(change);
+    /// Changes the stage of an entry, and sets the id if it is known.
+    pub(crate) fn change(&self, Place(shard, index): Place, stage: Stage, id: Option<JobId>) {
+        if let Some(entry) = &mut self.0[shard].lock().entries[index] {
+            entry.stage = stage;
+            entry.id = id.or(entry.id);
+        }
     }
 
     pub(crate) fn remove(&self, Place(index, place): Place) {
         let mut shard = self.0[index].lock();
-        let entry = shard.entries.get_mut(place).and_then(Option::take);
+        let entry = shard.entries[place].take();
         shard.vacant.push(place);
         if shard.vacant.len() == shard.entries.len() && shard.vacant.len() > KEPT {
             *shard = Shard::default();
@@ -134,13 +143,15 @@ impl Unfinished {
         (count, first)
     }
 
-    /// Copies the entries with these ids.
-    pub(crate) fn find(&self, ids: &[usize]) -> Vec<Entry> {
+    /// Copies the entries of a kind.
+    pub(crate) fn find(&self, is_asked: &dyn Fn(&Entry) -> bool) -> Vec<Entry> {
         let mut found = Vec::new();
         for shard in &self.0 {
-            let shard = shard.lock();
-            let named = |entry: &&Entry| entry.id.is_some_and(|id| ids.contains(&id.into()));
-            found.extend(shard.entries.iter().flatten().filter(named).cloned());
+            for entry in shard.lock().entries.iter().flatten() {
+                if is_asked(entry) {
+                    found.push(entry.clone());
+                }
+            }
         }
         found
     }

@@ -54,7 +54,7 @@ pub struct Watch(Option<Box<dyn Watching>>);
 impl Watcher {
     /// The watcher of a job submitted by the calling thread.
     pub fn new(observer: &Arc<Observer>, label: JobLabel) -> Self {
-        let job = Arc::new(Job { label, span: observer.span() });
+        let job = Arc::new(Job { label, span: observer.settings.span.map(|span| span()) });
         Self(Some(Watched { observer: observer.clone(), job }))
     }
 
@@ -65,8 +65,8 @@ impl Watcher {
 
     /// Begins the watch over a job, accepted or about to be.
     pub fn begin(self, has_handle: bool) -> Watch {
-        let begin = |Watched { observer, job }| (observer.begin)(observer, job, has_handle);
-        Watch(self.0.map(begin))
+        let Some(Watched { observer, job }) = self.0 else { return Watch(None) };
+        Watch(Some((observer.begin)(observer, job, has_handle)))
     }
 
     /// Lists a timer, at which such a job is due.
@@ -91,10 +91,10 @@ impl Watcher {
     pub fn run_call<R>(&self, call: impl FnOnce() -> R) -> R {
         let Some(Watched { observer, job }) = &self.0 else { return call() };
         let since = time::now();
-        observer.on_record(|_, record| record.begin(job, None, since));
+        observer.on_record(&mut |_, record| record.begin(job, None, since));
         let _end = Defer(|| {
-            if observer.site().is_here() {
-                observer.on_record(|_, record| record.end(job));
+            if observer.site.is_here() {
+                observer.on_record(&mut |_, record| record.end(job));
             }
         });
         call()
@@ -109,7 +109,7 @@ pub struct ListedTimer {
 
 impl Drop for ListedTimer {
     fn drop(&mut self) {
-        if self.observer.site().is_here() {
+        if self.observer.site.is_here() {
             self.observer.unfinished.remove(self.place);
         }
     }
@@ -128,7 +128,8 @@ impl Watch {
     /// If the job does.
     pub fn run<R>(mut self, call: impl FnOnce() -> R) -> R {
         let result = self.run_for_now(call, |_| true);
-        if let Some(watching) = self.0.filter(|_| is_future(type_name::<R>())) {
+        let Some(watching) = self.0 else { return result };
+        if is_future(type_name::<R>()) {
             watching.returned_future();
         }
         result
@@ -148,7 +149,8 @@ impl Watch {
 
     /// The job was not accepted: it has no end.
     pub fn withdraw(mut self) {
-        self.0.iter_mut().for_each(|watching| watching.withdraw());
+        let Some(watching) = &mut self.0 else { return };
+        watching.withdraw();
     }
 }
 
@@ -194,7 +196,7 @@ impl Watching for Measured {
     }
 
     fn returned_future(&self) {
-        if self.observer.site().is_here() {
+        if self.observer.site.is_here() {
             self.observer.returned_future(&self.job);
         }
     }
@@ -207,35 +209,31 @@ impl Measured {
         self.since = time::now();
         if self.started.is_none() {
             self.started = Some(self.since);
-            let open = |parent: &dyn Span| {
-                parent.open(&observer.pool, job, observer.on_record(|index, _| index))
-            };
-            self.span = job.span.as_deref().map(open);
+            if let Some(parent) = &job.span {
+                self.span = Some(parent.open(&observer.pool, job, observer.worker()));
+            }
         }
         let mut id = None;
         if self.has_handle {
-            for_each_running(|running| _ = id.get_or_insert(running));
+            for_each_running(|running| id = id.or(Some(running)));
         }
-        observer
-            .unfinished
-            .change(self.place, |entry| (entry.stage, entry.id) = (Stage::Running, id));
-        observer.on_record(|_, record| record.begin(job, id, self.since));
-        observer.site().runs(job);
+        observer.unfinished.change(self.place, Stage::Running, id);
+        observer.on_record(&mut |_, record| record.begin(job, id, self.since));
+        observer.site.runs(job);
     }
 
     /// The closure, or the poll, has returned, or has panicked with this payload; whether it is the end of the job.
     fn leave(&mut self, panic: Option<&(dyn Any + Send)>, is_over: bool, awaited: Vec<Awaited>) {
         // The worker aborts a forked child.
-        if !self.observer.site().is_here() {
+        if !self.observer.site.is_here() {
             return;
         }
         let now = time::now();
         self.ran += now.saturating_duration_since(self.since);
         if !is_over {
-            let pending = Stage::Pending(now, awaited);
-            self.observer.unfinished.change(self.place, |entry| entry.stage = pending);
+            self.observer.unfinished.change(self.place, Stage::Pending(now, awaited), None);
         }
-        self.observer.on_record(|_, record| record.end(&self.job));
+        self.observer.on_record(&mut |_, record| record.end(&self.job));
         match panic {
             Some(payload) => {
                 let fixed = payload.downcast_ref::<&'static str>().copied();
@@ -255,13 +253,10 @@ impl Measured {
             Some(started) => started.saturating_duration_since(self.accepted),
             None => time::since(self.accepted),
         };
-        let worker = observer.on_record(|index, _record| {
-            #[cfg(feature = "histograms")]
-            if observer.settings.times && !matches!(end, End::Cancelled(_)) {
-                _record.add_times(waited, *ran);
-            }
-            index
-        });
+        #[cfg(feature = "histograms")]
+        if observer.settings.times && !matches!(end, End::Cancelled(_)) {
+            observer.on_record(&mut |_, record| record.add_times(waited, *ran));
+        }
         observer.tell(&Outcome {
             pool: &observer.pool,
             name: job.label.name.as_deref(),
@@ -270,14 +265,14 @@ impl Measured {
             panic_message,
             waited,
             ran: *ran,
-            worker,
+            worker: observer.worker(),
         });
     }
 }
 
 impl Drop for Measured {
     fn drop(&mut self) {
-        if !self.observer.site().is_here() {
+        if !self.observer.site.is_here() {
             return;
         }
         self.observer.unfinished.remove(self.place);

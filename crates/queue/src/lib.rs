@@ -1,7 +1,7 @@
 //! Queues for a scheduler: bounded work-stealing rings and an unbounded injector.
 //!
 //! - [`lifo`] and [`fifo`]: a ring of fixed capacity. A single thread pushes and pops; any other thread may steal. The
-//!   two differ in the end popped by the owner.
+//!   two differ in the end popped by the owner. [`Either`] chooses between them at run time.
 //! - [`deque`]: an unbounded deque whose owner pays for no fence, and whose thieves pay more, for forked work, which the
 //!   owner most often takes back.
 //! - [`Injector`]: an unbounded queue, in order, for any number of pushing and popping threads. [`ShardedInjector`]:
@@ -42,7 +42,7 @@ mod injector;
 mod ring;
 
 pub use injector::{Cursor, Injector, ShardedInjector};
-pub use ring::{Drain, NewError, Order, StealError, Stealer, Worker};
+pub use ring::{Drain, Either, NewError, Order, StealError, Stealer, Worker};
 
 /// Rings whose owner pops the newest item; thieves take the oldest.
 pub mod lifo {

@@ -83,18 +83,19 @@ fn bit(cpu: usize) -> usize {
 #[cfg(target_os = "linux")]
 mod linux {
     use super::{BITS, CPUS, CpuSet, EXISTS};
+    use crate::linux;
 
     /// Identifies a thread to the kernel.
     ///
     /// The kernel reuses the id once the thread has ended: use it only while the thread is known to run.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct ThreadRef(libc::pid_t);
+    pub struct ThreadRef(linux::pid_t);
 
     impl ThreadRef {
         /// Returns the calling thread's id.
         pub fn current() -> Self {
             // SAFETY: takes nothing and cannot fail.
-            Self(unsafe { libc::gettid() })
+            Self(unsafe { linux::gettid() })
         }
 
         /// Refers to whichever thread uses the value.
@@ -105,7 +106,7 @@ mod linux {
         /// Refers to the main thread of the process.
         pub fn main() -> Self {
             // SAFETY: takes nothing and cannot fail.
-            Self(unsafe { libc::getpid() })
+            Self(unsafe { linux::getpid() })
         }
 
         /// Returns the CPUs that the thread may run on; `None` if the system does not tell.
@@ -116,7 +117,7 @@ mod linux {
             let mut set = CpuSet([0; CPUS / BITS]);
             let pointer = set.0.as_mut_ptr().cast();
             // SAFETY: the set is writable and of the size passed; any bytes are a valid set.
-            let result = unsafe { libc::sched_getaffinity(self.0, size_of::<CpuSet>(), pointer) };
+            let result = unsafe { linux::sched_getaffinity(self.0, size_of::<CpuSet>(), pointer) };
             (result == 0).then_some(set)
         }
 
@@ -124,14 +125,14 @@ mod linux {
         pub fn set_affinity(self, set: &CpuSet) -> bool {
             let pointer = set.0.as_ptr().cast();
             // SAFETY: the set is readable and of the size passed.
-            unsafe { libc::sched_setaffinity(self.0, size_of::<CpuSet>(), pointer) == 0 }
+            unsafe { linux::sched_setaffinity(self.0, size_of::<CpuSet>(), pointer) == 0 }
         }
     }
 
     /// Returns the CPU that the calling thread runs on at this moment.
     pub fn current_cpu() -> Option<usize> {
         // SAFETY: takes no argument; -1 means unknown.
-        usize::try_from(unsafe { libc::sched_getcpu() }).ok().filter(|_| EXISTS)
+        usize::try_from(unsafe { linux::sched_getcpu() }).ok().filter(|_| EXISTS)
     }
 }
 

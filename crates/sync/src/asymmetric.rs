@@ -126,6 +126,8 @@ mod imp {
     use core::ffi::c_int;
     use std::os::unix::fs::MetadataExt;
 
+    use crate::linux;
+
     /// Whether the calling thread is the only thread; `false` if unknown.
     pub(super) fn has_one_thread() -> bool {
         // A folder has a link from its name, a link from itself, and a link from each folder in it.
@@ -134,17 +136,17 @@ mod imp {
 
     fn membarrier(command: c_int) -> bool {
         // SAFETY: the call has three integer arguments and no effect on memory.
-        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+        unsafe { linux::syscall(linux::SYS_membarrier, command, 0, 0) == 0 }
     }
 
     /// Prepares the process for [`barrier`]; `false` if the kernel can't.
     pub(super) fn register() -> bool {
-        membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && barrier()
+        membarrier(linux::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && barrier()
     }
 
     /// Makes each running thread of this process pass a fence.
     pub(super) fn barrier() -> bool {
-        membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+        membarrier(linux::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
     }
 }
 

@@ -43,14 +43,13 @@ crate::scoped_thread_local! {
 #[inline(always)]
 pub fn note(awaited: impl FnOnce() -> Awaited) {
     if IS_COLLECTED.load(Relaxed) {
-        add(awaited);
+        add(awaited());
     }
 }
 
 #[cold]
 #[inline(never)]
-fn add(awaited: impl FnOnce() -> Awaited) {
-    let awaited = awaited();
+fn add(awaited: Awaited) {
     NOTES.with(|notes| {
         let Some(mut notes) = notes.map(RefCell::borrow_mut) else { return };
         if notes.len() < KEPT && !notes.contains(&awaited) {

@@ -11,6 +11,7 @@
 //! Rejected: handlers that take every lock before a fork, so the child finds all data consistent. They would have to take
 //! every lock of every pool, in an order that includes the locks of user code, and every fork would wait for them.
 
+use core::marker::PhantomData;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::io;
@@ -160,7 +161,9 @@ mod imp {
 #[derive(Debug)]
 pub struct PerProcess<T: 'static> {
     /// The value of the youngest process that has a value; null before the first.
-    newest: AtomicPtr<Node<T>>,
+    /// Without a type, so that it is compiled once for all values.
+    newest: AtomicPtr<()>,
+    value: PhantomData<fn() -> T>,
 }
 
 #[derive(Debug)]
@@ -176,21 +179,19 @@ unsafe impl<T: Send + Sync> Sync for PerProcess<T> {}
 impl<T> PerProcess<T> {
     /// Creates a cell without a value in any process.
     pub const fn new() -> Self {
-        Self { newest: AtomicPtr::new(ptr::null_mut()) }
-    }
-
-    fn newest(&self) -> Option<&'static Node<T>> {
-        // Ordering: Acquire pairs with the Release in `create`.
-        let newest = self.newest.load(Ordering::Acquire);
-        // SAFETY: Node rule.
-        unsafe { newest.as_ref() }
+        Self { newest: AtomicPtr::new(ptr::null_mut()), value: PhantomData }
     }
 
     /// Returns this process's value, if any.
     #[inline]
     pub fn existing(&self) -> Option<&'static T> {
-        let newest = self.newest()?;
-        (newest.generation == generation()).then_some(&newest.value)
+        // Ordering: Acquire pairs with the Release in `create`.
+        let newest = self.newest.load(Ordering::Acquire);
+        // SAFETY: Node rule.
+        match unsafe { newest.cast::<Node<T>>().as_ref() } {
+            Some(node) if node.generation == generation() => Some(&node.value),
+            _ => None,
+        }
     }
 
     /// Returns this process's value, created now if there is none.
@@ -199,7 +200,10 @@ impl<T> PerProcess<T> {
     where
         T: Default,
     {
-        self.existing().unwrap_or_else(|| self.create())
+        match self.existing() {
+            Some(value) => value,
+            None => self.create(),
+        }
     }
 
     #[cold]
@@ -207,23 +211,23 @@ impl<T> PerProcess<T> {
     where
         T: Default,
     {
-        let former = self.newest();
-        if let Some(own) = former.filter(|node| node.generation == generation()) {
+        // Ordering: Relaxed: only compared below.
+        let former = self.newest.load(Ordering::Relaxed);
+        if let Some(own) = self.existing() {
             // Another thread created it first.
-            return &own.value;
+            return own;
         }
         let node = Node { generation: generation(), value: T::default() };
         let node = Box::into_raw(Box::new(node));
-        let expected = former.map_or(ptr::null_mut(), |former| ptr::from_ref(former).cast_mut());
         // Ordering: Release publishes the node; Acquire on failure, for the node of the winning thread.
         let created =
-            self.newest.compare_exchange(expected, node, Ordering::Release, Ordering::Acquire);
+            self.newest.compare_exchange(former, node.cast(), Ordering::Release, Ordering::Acquire);
         let newest = match created {
             Ok(_) => node,
             Err(first) => {
                 // SAFETY: it came from the box above, and no other thread has seen it.
                 drop(unsafe { Box::from_raw(node) });
-                first
+                first.cast()
             }
         };
         // SAFETY: Node rule. The winning thread belongs to this process: no other process writes this memory.

@@ -36,6 +36,7 @@
 //! lock   atomic
 //! hint   time
 //! fork   cell   cache_padded   defer   exclusive   owner_end   affinity   backtrace
+//! linux
 //! ```
 // Shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -91,6 +92,18 @@ pub mod awaited;
 pub mod budget;
 #[cfg(feature = "std")]
 pub mod fork;
+#[cfg(all(
+    feature = "std",
+    target_os = "linux",
+    all(target_pointer_width = "64", any(target_arch = "aarch64", target_arch = "x86_64"))
+))]
+mod linux;
+#[cfg(all(
+    feature = "std",
+    target_os = "linux",
+    not(all(target_pointer_width = "64", any(target_arch = "aarch64", target_arch = "x86_64")))
+))]
+use libc as linux;
 #[cfg(feature = "std")]
 mod lock;
 #[cfg(feature = "std")]

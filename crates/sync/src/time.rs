@@ -33,6 +33,14 @@ pub fn until(then: Instant) -> Duration {
     then.saturating_duration_since(now())
 }
 
+/// Returns the lesser of two instants or durations, or the only one.
+pub fn earlier<T: Copy + Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if one < other { one } else { other }),
+        (time, None) | (None, time) => time,
+    }
+}
+
 /// Blocks the calling thread for at least this time: [`std::thread::sleep`].
 #[cfg_attr(brigade_seeded, track_caller)]
 pub fn sleep(time: Duration) {

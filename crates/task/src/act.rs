@@ -39,6 +39,14 @@ impl Action {
     }
 }
 
+/// The request of a [`Take`](Action::Take) of a future.
+pub(crate) struct TakeRequest {
+    /// The type of the future.
+    pub(crate) id: TypeId,
+    /// Has room for it.
+    pub(crate) out: *mut (),
+}
+
 /// Answers a read-only action; `false` for the others.
 ///
 /// # Safety

@@ -29,7 +29,12 @@ pub(crate) fn catch_drop<T>(value: T) -> Result<(), Box<dyn Any + Send>> {
 /// Calls user code and contains a panic, whose payload is leaked unless it is a message.
 pub fn contain(call: impl FnOnce()) {
     let mut call = Some(call);
-    if let Err(payload) = catch(&mut || call.take().into_iter().for_each(|call| call())) {
+    let called = catch(&mut || {
+        if let Some(call) = call.take() {
+            call();
+        }
+    });
+    if let Err(payload) = called {
         dispose(payload);
     }
 }

@@ -70,8 +70,8 @@ pub use completions::Completions;
 pub use contain::{contain, drop_contained};
 pub use error::{JoinError, Panic, panic_as, split_name};
 pub use future::{Guard, Schedule, Spawned, TaskRef, Woken};
-pub use job::Job;
-pub use join::JoinHandle;
+pub use job::{HandledJob, Job};
+pub use join::{JobHandle, JobWaiter, JoinHandle};
 pub use region::Region;
 pub use scoped::{
     Forks, HeldPanic, KeptTickets, Part, Scope, ScopedJoinHandle, Scopes, Wait, install, join,

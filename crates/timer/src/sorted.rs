@@ -30,7 +30,7 @@ impl<K: Ord, V> SortedMap<K, V> {
     fn find(&self, key: &K) -> (usize, Result<usize, usize>) {
         let begins = |block: &Vec<(K, V)>| block.first().is_some_and(|first| first.0 <= *key);
         let block = self.blocks.partition_point(begins).saturating_sub(1);
-        let entries = self.blocks.get(block).map_or(&[][..], |entries| entries);
+        let Some(entries) = self.blocks.get(block) else { return (0, Err(0)) };
         (block, entries.binary_search_by(|entry| entry.0.cmp(key)))
     }
 
@@ -61,12 +61,12 @@ impl<K: Ord, V> SortedMap<K, V> {
     /// Removes the entry of a key, and returns the value.
     pub fn remove(&mut self, key: &K) -> Option<V> {
         let (block, place) = self.find(key);
-        place.ok().map(|index| self.take(block, index))
+        if let Ok(index) = place { Some(self.take(block, index)) } else { None }
     }
 
     /// Removes the first entry, and returns the value.
     pub fn pop_first(&mut self) -> Option<V> {
-        (!self.is_empty()).then(|| self.take(0, 0))
+        if self.is_empty() { None } else { Some(self.take(0, 0)) }
     }
 
     fn take(&mut self, block: usize, index: usize) -> V {
@@ -95,16 +95,18 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.blocks.first()?.first()
     }
 
-    /// Returns the last entry up to a key.
-    pub fn last_until(&self, key: &K) -> Option<&(K, V)> {
+    /// Returns how many entries there are up to a key, and the last of these.
+    pub fn until(&self, key: &K) -> (usize, Option<&(K, V)>) {
         let (block, place) = self.find(key);
-        let count = place.map_or_else(|index| index, |index| index + 1);
-        self.blocks.get(block)?.get(count.checked_sub(1)?)
-    }
-
-    /// Returns all entries, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &(K, V)> {
-        self.blocks.iter().flatten()
+        let mut count = match place {
+            Ok(index) => index + 1,
+            Err(index) => index,
+        };
+        let last = if count == 0 { None } else { Some(&self.blocks[block][count - 1]) };
+        for earlier in &self.blocks[..block] {
+            count += earlier.len();
+        }
+        (count, last)
     }
 }
 
@@ -128,7 +130,8 @@ mod tests {
     fn it_agrees_with_the_map_of_std() {
         let mut rng = fastrand::Rng::with_seed(7);
         let (mut map, mut other) = (SortedMap::default(), BTreeMap::new());
-        assert!(map.first().is_none() && map.last_until(&0).is_none() && map.remove(&0).is_none());
+        assert!(map.first().is_none() && map.remove(&0).is_none());
+        assert_eq!(map.until(&0), (0, None));
         // It grows in order or not, and shrinks from the front or not, by turns.
         for round in 0..40_000_u64 {
             let phase = round / 2000;
@@ -145,11 +148,15 @@ mod tests {
                 _ => assert_eq!(map.insert(key, round), other.insert(key, round)),
             }
             map.assert_sound();
-            let last = other.range(..=key).next_back().map(|(&key, &value)| (key, value));
-            assert_eq!(map.last_until(&key).copied(), last);
+            let (count, last) = map.until(&key);
+            assert_eq!(last.map(|(key, value)| (key, value)), other.range(..=key).next_back());
+            if round % 64 == 0 {
+                assert_eq!(count, other.range(..=key).count());
+            }
             assert_eq!(map.is_empty(), other.is_empty());
         }
-        assert!(map.iter().copied().eq(other.iter().map(|(&key, &value)| (key, value))));
+        let all = map.blocks.iter().flatten().copied();
+        assert!(all.eq(other.iter().map(|(&key, &value)| (key, value))));
         while let Some(value) = map.pop_first() {
             map.assert_sound();
             assert_eq!(Some(value), other.pop_first().map(|(_, value)| value));

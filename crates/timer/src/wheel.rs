@@ -97,8 +97,8 @@ impl<T> Wheel<T> {
 
     /// The node of this timer, if it has not fired.
     fn find(&mut self, key: Key) -> Option<&mut Node<T>> {
-        let node = self.nodes.get_mut(key.place as usize);
-        node.filter(|node| node.number == key.number && node.entry.is_some())
+        let node = self.nodes.get_mut(key.place as usize)?;
+        if node.number == key.number && node.entry.is_some() { Some(node) } else { None }
     }
 
     /// Puts the timer of a node where it belongs.
@@ -158,14 +158,18 @@ impl<T> Wheel<T> {
         entry
     }
 
-    /// The first non-empty slot: level, number, and first tick.
-    fn next_slot(&self) -> Option<(u32, usize, u64)> {
+    /// The first non-empty slot, if it begins by then: level, number, and first tick.
+    fn next_slot(&self, end: u64) -> Option<(u32, usize, u64)> {
         // A timer of a higher level differs from `horizon` in a higher digit, so it is later.
-        let level = self.occupied.iter().position(|&slots| slots != 0)?;
+        let mut level = 0;
+        while *self.occupied.get(level)? == 0 {
+            level += 1;
+        }
         let slot = self.occupied[level].trailing_zeros();
         let (level, above) = (level as u32, DIGIT * (level as u32 + 1));
         let higher = self.horizon >> above << above;
-        Some((level, slot as usize, higher | u64::from(slot) << (DIGIT * level)))
+        let begin = higher | u64::from(slot) << (DIGIT * level);
+        if begin > end { None } else { Some((level, slot as usize, begin)) }
     }
 
     /// Empties the first non-empty slot: into lower levels, or, of the lowest, into the map.
@@ -195,7 +199,7 @@ impl<T> Wheel<T> {
     /// Moves all timers due by `end` into the map.
     fn sort_until(&mut self, end: Instant) {
         let end = self.tick(end);
-        while let Some(next) = self.next_slot().filter(|&(_, _, begin)| begin <= end) {
+        while let Some(next) = self.next_slot(end) {
             self.advance(next);
         }
     }
@@ -217,29 +221,25 @@ impl<T: Send> Agenda<T> for Wheel<T> {
     }
 
     fn bound(&self) -> Option<Instant> {
-        let near = self.near.first().map(|&((first, _), _)| first);
-        near.or_else(|| {
-            let (_, _, begin) = self.next_slot()?;
-            self.start.checked_add(Duration::from_nanos(begin << TICK))
-        })
+        if let Some(&((first, _), _)) = self.near.first() {
+            return Some(first);
+        }
+        let (_, _, begin) = self.next_slot(u64::MAX)?;
+        self.start.checked_add(Duration::from_nanos(begin << TICK))
     }
 
     fn first(&mut self) -> Option<Instant> {
         while self.near.is_empty() {
-            let next = self.next_slot()?;
+            let next = self.next_slot(u64::MAX)?;
             self.advance(next);
         }
         self.bound()
     }
 
-    fn count_until(&mut self, end: Instant, most: usize) -> usize {
+    fn until(&mut self, end: Instant) -> (usize, Option<Instant>) {
         self.sort_until(end);
-        self.near.iter().take(most).take_while(|&&((at, _), _)| at <= end).count()
-    }
-
-    fn last_until(&mut self, end: Instant) -> Option<Instant> {
-        self.sort_until(end);
-        self.near.last_until(&(end, u64::MAX)).map(|&((last, _), _)| last)
+        let (count, last) = self.near.until(&(end, u64::MAX));
+        (count, last.map(|&((last, _), _)| last))
     }
 
     fn insert(&mut self, at: Instant, entry: T) -> Key {
@@ -273,13 +273,17 @@ impl<T: Send> Agenda<T> for Wheel<T> {
     fn take_due(&mut self, now: Instant) -> Option<T> {
         self.sort_until(now);
         let &((first, _), index) = self.near.first()?;
-        (first <= now).then(|| self.take(index)).flatten()
+        if first <= now { self.take(index) } else { None }
     }
 
     fn take_unless(&mut self, stays: &dyn Fn(&T) -> bool) -> Vec<T> {
-        let goes = |node: &Node<T>| node.entry.as_ref().is_some_and(|entry| !stays(entry));
-        let indices = (0..).zip(&self.nodes).filter(|(_, node)| goes(node));
-        let indices: Vec<u32> = indices.map(|(index, _)| index).collect();
-        indices.into_iter().filter_map(|index| self.take(index)).collect()
+        let (mut taken, mut index) = (Vec::new(), 0);
+        while let Some(node) = self.nodes.get(index) {
+            if node.entry.as_ref().is_some_and(|entry| !stays(entry)) {
+                taken.extend(self.take(index as u32));
+            }
+            index += 1;
+        }
+        taken
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use brigade_observe::What;
+use crate::what::What;
 
 /// How many events of each thread a trace keeps: some 8 MB.
 const LIMIT: usize = 1 << 17;

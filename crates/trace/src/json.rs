@@ -8,10 +8,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use brigade_observe::{Label, Since, What};
-
 use crate::event::Event;
 use crate::traced::{Before, Trace, Traced};
+use crate::what::{Label, Since, What};
 
 /// The tracks of foreign threads are numbered from here, and so shown below the workers.
 const OUTSIDE: usize = 1_000_000;

@@ -5,10 +5,10 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use brigade_machine::ThreadInfo;
-use brigade_observe::{Label, Since, What};
+use brigade_observe::ThreadInfo;
 
 use crate::event::{Event, Events};
+use crate::what::{Label, Since, What};
 
 /// The record of the actions of a pool's threads over some time; returned by `Tracing::finish` of brigade.
 ///

@@ -6,8 +6,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_machine::ThreadInfo;
-use brigade_observe::{Label, Record, Since, Stretch, What};
+use brigade_observe::{Record, Stretch, ThreadInfo};
 use brigade_sync::atomic::Ordering;
 use brigade_sync::fork;
 use brigade_sync::time;
@@ -15,6 +14,7 @@ use brigade_sync::unmodelled::{AtomicU64, Mutex};
 
 use crate::event::{Event, Events};
 use crate::traced::{Now, TraceError, Traced};
+use crate::what::{Label, Since, What};
 
 /// The actions of a worker, or of all foreign threads. Only they write, until a trace ends.
 #[derive(Default)]

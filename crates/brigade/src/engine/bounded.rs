@@ -50,15 +50,14 @@ impl Drop for Evicted<'_> {
     fn drop(&mut self) {
         let Self { shared, job, .. } = self;
         let mut next = job.take();
-        nest(shared.key, true, || {
-            while let Some(job) = next {
-                let mut was_live = false;
-                let gives_back = gives_back(|| was_live = shared.drop_for_room(job));
-                // A job that was queued beyond the capacity has made no room.
-                let is_over = !was_live || gives_back;
-                next = if is_over { None } else { shared.take_for_room() };
-            }
-        });
+        let _nested = nest(shared.key, true);
+        while let Some(job) = next {
+            let mut was_live = false;
+            let gives_back = gives_back(|| was_live = shared.drop_for_room(job));
+            // A job that was queued beyond the capacity has made no room.
+            let is_over = !was_live || gives_back;
+            next = if is_over { None } else { shared.take_for_room() };
+        }
     }
 }
 
@@ -98,17 +97,20 @@ impl Shared {
             }
             // Jobs spawned by this job belong to its pool.
             WhenFull::RunInCaller => self.accept_unqueued(inside, |shared, job| {
-                nest(shared.key, true, || enter_outside(shared, || shared.run_here(job)));
+                let _nested = nest(shared.key, true);
+                let mut job = Some(job);
+                enter_outside(shared, &mut || _ = job.take().map(|job| shared.run_here(job)));
             }),
             WhenFull::Block => return Err(MustWait(until)),
             WhenFull::BlockFor(timeout) => {
                 // A deadline too far in the future to be represented is no deadline.
                 let end = time::now().checked_add(timeout);
-                return Err(MustWait(end.into_iter().chain(until).min()));
+                return Err(MustWait(time::earlier(end, until)));
             }
             WhenFull::DropOldest => self.make_room(permits),
             WhenFull::DropNewest => self.accept_unqueued(inside, |shared, job| {
-                _ = nest(shared.key, true, || shared.drop_for_room(job));
+                let _nested = nest(shared.key, true);
+                shared.drop_for_room(job);
             }),
         })
     }
@@ -202,32 +204,29 @@ impl Shared {
     /// Drops a job because the pool is full: a queued job, or a job accepted without being queued. Returns `false` if the
     /// job's handle has cancelled it, before or just now.
     pub(crate) fn drop_for_room(&self, job: Job) -> bool {
-        self.off_pool(|| {
-            let (is_new, outcome) = match job.drop_if_stale() {
-                Ok(outcome) => (false, outcome),
-                Err(job) => (true, cancel_contained(job, Cause::Evicted)),
-            };
-            self.ledger.count(outcome);
-            is_new && outcome != Outcome::Stale
-        })
+        let _work = self.off_pool();
+        let (is_new, outcome) = match job.drop_if_stale() {
+            Ok(outcome) => (false, outcome),
+            Err(job) => (true, cancel_contained(job, Cause::Evicted)),
+        };
+        self.ledger.count(outcome);
+        is_new && outcome != Outcome::Stale
     }
 
     /// Runs an unqueued job, a closure or the first poll of a future, on this thread, which is not a worker
     /// of the pool.
     pub(crate) fn run_here(&self, job: Job) {
-        self.off_pool(|| {
-            // Nothing of the submitting job belongs to the new job.
-            let run = || enter_other(|| job.run());
-            let outcome = panic::catch_unwind(AssertUnwindSafe(run));
-            let outcome = outcome.unwrap_or_else(|payload| {
-                // A panic of the callback has been contained; only workers have counters for panics.
-                let _ = self.tell_panic(payload);
-                Outcome::Panicked
-            });
-            self.ledger.count(outcome);
-            // The pool may have ended in the meantime, before it listed this future.
-            self.end_waiting();
+        let _work = self.off_pool();
+        // Nothing of the submitting job belongs to the new job.
+        let run = || enter_other(|| job.run());
+        let outcome = panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+            // A panic of the callback has been contained; only workers have counters for panics.
+            let _ = self.tell_panic(payload);
+            Outcome::Panicked
         });
+        self.ledger.count(outcome);
+        // The pool may have ended in the meantime, before it listed this future.
+        self.end_waiting();
     }
 }
 

@@ -57,9 +57,9 @@ struct ClassOfJob {
 
 impl Attachment for ClassOfJob {
     fn enter(&self, call: &mut dyn FnMut()) {
-        with_worker(|own| match own.filter(|own| own.is_of(self.pool)) {
-            Some(own) => own.with_class(self.class, call),
-            None => call(),
+        with_worker(|own| match own {
+            Some(own) if own.is_of(self.pool) => own.with_class(self.class, call),
+            _ => call(),
         });
     }
 }
@@ -77,7 +77,7 @@ impl Worker {
     }
 
     /// Calls a closure that runs a job of a class.
-    pub(super) fn with_class<R>(&self, class: Priority, run: impl FnOnce() -> R) -> R {
+    fn with_class(&self, class: Priority, run: impl FnOnce()) {
         let former = self.class();
         let _restore = Defer(|| self.class.set(former, self.shared.key));
         self.class.set(class, self.shared.key);
@@ -97,10 +97,11 @@ impl Worker {
 
     /// Takes a job from a lane at the end of a search, when no normal job was found.
     pub(super) fn take_high_or_low(&self) -> Option<Job> {
-        self.take_high().or_else(|| {
-            let job = self.shared.queues.lanes.pop_low(None)?;
-            Some(self.take_as((Priority::Low, job)))
-        })
+        if let Some(job) = self.take_high() {
+            return Some(job);
+        }
+        let job = self.shared.queues.lanes.pop_low(None)?;
+        Some(self.take_as((Priority::Low, job)))
     }
 
     fn take_high(&self) -> Option<Job> {
@@ -119,24 +120,26 @@ impl Worker {
         }
         // A time too early to be represented is before each job.
         let then = time::try_now()?.checked_sub(AGEING)?;
-        shared.queues.lanes.pop_low(Some(then))
+        let job = shared.queues.lanes.pop_low(Some(then))?;
+        Some(self.take_as((Priority::Low, job)))
     }
 
-    /// Calls a closure that runs a job of a class.
+    /// Runs a job of a class.
     #[inline(never)]
-    pub(super) fn run_as<R>(&self, class: Priority, run: impl FnOnce() -> R) -> R {
-        let run = || self.with_class(class, run);
-        match class {
-            Priority::Normal => run(),
-            _ => attach(&ClassOfJob { pool: self.shared.key, class }, run),
+    fn run_as(&self, class: Priority, job: Job) {
+        let run = || self.with_class(class, || self.run(job));
+        if class == Priority::Normal {
+            run();
+        } else {
+            attach(&ClassOfJob { pool: self.shared.key, class }, run);
         }
     }
 
-    /// Calls a closure that runs the job taken last, with that job's class, inside the current job.
-    pub(super) fn run_taken_inside<R>(&self, run: impl FnOnce() -> R) -> R {
+    /// Runs the job taken last, with the job's class, inside the current job.
+    pub(super) fn run_taken_inside(&self, job: Job) {
         let (class, outer) = (self.class.take(), self.class());
         let is_normal = class == Priority::Normal && outer == Priority::Normal;
-        if is_normal { run() } else { self.run_as(class, run) }
+        if is_normal { self.run(job) } else { self.run_as(class, job) }
     }
 
     /// Runs the job taken last, outside of any job.
@@ -144,7 +147,7 @@ impl Worker {
     pub(super) fn run_taken(&self, job: Job) {
         match self.class.take() {
             Priority::Normal => self.run(job),
-            class => self.run_as(class, || self.run(job)),
+            class => self.run_as(class, job),
         }
     }
 
@@ -176,7 +179,8 @@ impl Worker {
         // may panic.
         self.pace.count();
         self.class.continue_row(self.pace.turn());
-        let job = self.shared.queues.lanes.pop_high(&self.shared.idle);
-        job.map(|job| self.run_as(Priority::High, || self.run(job))).is_some()
+        let Some(job) = self.shared.queues.lanes.pop_high(&self.shared.idle) else { return false };
+        self.run_as(Priority::High, job);
+        true
     }
 }

@@ -31,7 +31,9 @@ pub fn now() -> Instant {
 /// The present time in `pool`.
 #[inline]
 pub(crate) fn now_in(pool: Key) -> Instant {
-    let of_pool = || reach(pool, |at| at.shared().map(|shared| shared.events.timers.clock().now()));
-    let now = if Clock::MAY_BE_PAUSED { of_pool() } else { None };
+    let mut now = None;
+    if Clock::MAY_BE_PAUSED {
+        reach(pool, &mut |at| now = at.shared().map(|shared| shared.events.timers.clock().now()));
+    }
     now.unwrap_or_else(time::now)
 }

@@ -3,7 +3,6 @@
 
 use core::cell::Cell;
 
-use brigade_sync::Defer;
 use brigade_task::enter_other;
 
 use super::key::Key;
@@ -17,7 +16,7 @@ brigade_sync::thread_local! {
 /// Returns the pool entered by this thread.
 #[inline]
 pub(crate) fn entered() -> Option<Key> {
-    ENTERED.try_with(Cell::get).ok().flatten()
+    ENTERED.try_with(Cell::get).unwrap_or(None)
 }
 
 /// Calls a closure that runs a job of this pool on one of its workers, inside a job to which it does not
@@ -36,16 +35,30 @@ pub(crate) fn enter_pool<R>(shared: &Shared, call: impl FnOnce() -> R) -> R {
 #[cold]
 #[inline(never)]
 fn enter_pool_again<R>(shared: &Shared, call: impl FnOnce() -> R) -> R {
-    enter_as(None, || shared.events.resources.enter(call))
+    let _entered = enter_as(None);
+    shared.events.resources.enter(call)
 }
 
 /// Calls a closure on a thread that is no worker of this pool, which is then the current pool.
-pub(crate) fn enter_outside<R>(shared: &Shared, call: impl FnOnce() -> R) -> R {
-    enter_as(Some(shared.key), || shared.events.resources.enter(call))
+pub(crate) fn enter_outside(shared: &Shared, call: &mut dyn FnMut()) {
+    let _entered = enter_as(Some(shared.key));
+    shared.events.resources.enter(call);
 }
 
-pub(super) fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {
-    let former = ENTERED.try_with(|entered| entered.replace(key)).ok().flatten();
-    let _restore = Defer(|| _ = ENTERED.try_with(|entered| entered.set(former)));
-    call()
+/// A guard: the thread has entered a pool, or none. Restores the former pool when dropped.
+pub(super) struct Entered(Option<Key>);
+
+/// Enters a pool, or none, until the guard is dropped.
+pub(super) fn enter_as(key: Option<Key>) -> Entered {
+    Entered(replace(key))
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        replace(self.0);
+    }
+}
+
+fn replace(key: Option<Key>) -> Option<Key> {
+    ENTERED.try_with(|entered| entered.replace(key)).unwrap_or(None)
 }

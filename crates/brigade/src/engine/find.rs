@@ -1,6 +1,5 @@
 //! How a worker finds a job that is not on its own queue: at the injectors, at its peers, in the lanes.
 
-use brigade_observe::{Since, What};
 use brigade_queue::StealError;
 use brigade_sync::hint;
 use brigade_task::Job;
@@ -8,6 +7,7 @@ use brigade_task::Job;
 use super::idle::Parked;
 use super::queues::injectors::{BATCH, Share};
 use super::sleep::backoff::Backoff;
+use super::what::{Since, What};
 use super::worker::Worker;
 
 impl Worker {
@@ -35,22 +35,24 @@ impl Worker {
     /// `None` when the worker must leave.
     #[inline(never)]
     pub(super) fn find(&self) -> Option<Job> {
-        self.find_near().or_else(|| {
-            self.shared.idle.start_search();
-            self.hunt()
-        })
+        if let Some(job) = self.find_near() {
+            return Some(job);
+        }
+        self.shared.idle.start_search();
+        self.hunt()
     }
 
     /// Like [`find`](Self::find), but returns `None` instead of sleeping.
     pub(super) fn find_now(&self) -> Option<Job> {
-        self.find_near().or_else(|| {
-            self.shared.idle.start_search();
-            let found = self.search().map(|job| self.found(job));
-            if found.is_none() {
-                self.end_search();
-            }
-            found
-        })
+        if let Some(job) = self.find_near() {
+            return Some(job);
+        }
+        self.shared.idle.start_search();
+        if let Some(job) = self.search() {
+            return Some(self.found(job));
+        }
+        self.end_search();
+        None
     }
 
     /// Finds a job without becoming a searcher.
@@ -103,7 +105,7 @@ impl Worker {
             if backoff.as_mut().is_some_and(|backoff| backoff.wait(is_seen)) {
                 continue;
             }
-            match self.park_unless(None, || false) {
+            match self.park_unless(None, &mut || false) {
                 Parked::Search => {}
                 Parked::Leave => return None,
             }
@@ -186,12 +188,25 @@ impl Worker {
         let count = self.shared.queues.peers.len();
         let start = self.route.random.borrow_mut().usize(..count);
         let near = self.shared.config.neighbours.of_worker(self.index);
-        let rotated = move |count| (0..count).map(move |offset| (start + offset) % count);
-        let nearest = near.iter().flat_map(|ring| rotated(ring.len()).map(|place| ring[place]));
-        let others = rotated(count).filter(|&peer| peer != self.index && !near.have(peer));
         let mut error = StealError::Empty;
-        let found = nearest.chain(others).find_map(|peer| self.steal_from(peer, &mut error));
-        found.ok_or(error)
+        for ring in near.iter() {
+            for offset in 0..ring.len() {
+                let peer = ring[(start + offset) % ring.len()];
+                if let Some(job) = self.steal_from(peer, &mut error) {
+                    return Ok(job);
+                }
+            }
+        }
+        for offset in 0..count {
+            let peer = (start + offset) % count;
+            if peer == self.index || near.have(peer) {
+                continue;
+            }
+            if let Some(job) = self.steal_from(peer, &mut error) {
+                return Ok(job);
+            }
+        }
+        Err(error)
     }
 
     /// Tries a single worker; sets `error` if it was busy.
@@ -199,17 +214,21 @@ impl Worker {
     fn steal_from(&self, victim: usize, error: &mut StealError) -> Option<Job> {
         let peer = self.shared.queues.peers.get(victim)?;
         let before = self.local.len();
-        let mut note = |failure| {
-            if failure == StealError::Busy {
-                *error = failure;
+        let failure = match self.local.steal_from(&peer.remote) {
+            Ok(job) => {
+                self.tell_of_steal(before, victim);
+                return Some(job);
             }
+            Err(failure) => failure,
         };
-        if let Ok(job) = self.local.steal_from(&peer.remote).map_err(&mut note) {
-            self.tell_of_steal(before, victim);
-            return Some(job);
+        let part_failure = match self.steal_part((victim, peer), None) {
+            Ok((_, job)) => return Some(job),
+            Err(failure) => failure,
+        };
+        if failure == StealError::Busy || part_failure == StealError::Busy {
+            *error = StealError::Busy;
         }
-        let stolen = self.steal_part((victim, peer), None).map_err(note);
-        stolen.ok().map(|(_, job)| job)
+        None
     }
 
     /// Looks at the queue of a peer. If the queue has not moved since the last look, takes half of the jobs: returns
@@ -217,20 +236,20 @@ impl Worker {
     pub(super) fn steal_stalled(&self) -> Option<Job> {
         let (peers, look) = (&self.shared.queues.peers, &self.route.look);
         let index = look.peer.get();
-        let queue = peers.get(index).filter(|_| index != self.index).map(|peer| &peer.remote);
-        let seen = queue.filter(|queue| queue.len() > 0).map(|queue| (queue, queue.epoch()));
-        match (seen, look.epoch.take()) {
-            (Some((_, epoch)), None) => {
-                look.epoch.set(Some(epoch));
+        let last = look.epoch.take();
+        let peer = if index == self.index { None } else { peers.get(index) };
+        match (peer, last) {
+            (Some(peer), None) if peer.remote.len() > 0 => {
+                look.epoch.set(Some(peer.remote.epoch()));
                 None
             }
-            (Some((queue, epoch)), Some(last)) if epoch == last => {
+            (Some(peer), Some(last)) if peer.remote.len() > 0 && peer.remote.epoch() == last => {
                 let before = self.local.len();
-                let job = self.local.steal_from(queue).ok()?;
+                let job = self.local.steal_from(&peer.remote).ok()?;
                 self.me.counters.stolen.add(1);
                 self.tell_of_steal(before, index);
                 // If the queue has not moved by the next look, the remaining jobs have waited for long enough.
-                look.epoch.set(Some(queue.epoch()));
+                look.epoch.set(Some(peer.remote.epoch()));
                 self.notify_of_taken();
                 Some(job)
             }

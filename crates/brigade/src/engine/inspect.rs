@@ -1,10 +1,5 @@
-//! The metrics of a pool, and the current activity of its threads, for a dump and for the observer of its jobs.
-//!
-//! The metrics are read from counters that may change at any time. The activity is read from atomics, and from the
-//! records of the workers, each under its own lock. No lock needed by workers to find, submit or await work is taken,
-//! so the values may be of slightly different moments.
-
-use brigade_observe::{Dump, JobDump, Record, Stretch, WorkerDump};
+//! The metrics of a pool, read from counters that may change at any time. No lock needed by workers to find, submit or
+//! await work is taken, so the values may be of slightly different moments.
 
 use super::shared::Shared;
 use crate::values::{Metrics, Priority, Report, WorkerMetrics};
@@ -23,14 +18,18 @@ impl Shared {
         let accepted = ledger.accepted(&self.queues, || self.tasks.wakes());
         // Read twice: a job that moves between queues meanwhile is seen by at least one of the reads.
         let seen = self.queues.len() as u64;
-        let metrics = |index| peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
-        let workers: Vec<WorkerMetrics> = (0..peers.len()).map(metrics).collect();
+        let (mut workers, mut queued) = (Vec::new(), 0);
+        for index in 0..peers.len() {
+            let worker = match peers.get(index) {
+                Some(peer) => peer.metrics(),
+                None => WorkerMetrics::default(),
+            };
+            queued += worker.queued;
+            workers.push(worker);
+        }
         let of_class = |class| self.queues.lanes.len_of(class) as u64;
         let (high, low) = (of_class(Priority::High), of_class(Priority::Low));
-        let queued = self.queues.injectors.len() as u64
-            + (high + low)
-            + workers.iter().map(|worker| worker.queued).sum::<u64>();
-        let queued = queued.max(seen);
+        let queued = (queued + self.queues.injectors.len() as u64 + high + low).max(seen);
         let totals = ledger.ended(peers);
         // Never less than a number returned before.
         let accepted = ledger.tell(accepted.max(totals.ended()));
@@ -79,46 +78,5 @@ impl Shared {
             discarded: totals.cancelled.sum(),
             still_running: ledger.accepted(queues, || tasks.wakes()).saturating_sub(totals.ended()),
         }
-    }
-
-    /// Reads the activity of the pool and of each worker.
-    pub(crate) fn dump(&self) -> (Dump, Vec<Vec<Stretch>>) {
-        let state = self.idle.snapshot();
-        let has_ended = state.terminated();
-        let mut dump = Dump::named(&self.config.pool_name());
-        dump.is_closed = state.closed();
-        dump.threads = if has_ended { self.idle.roster().indices.in_use() } else { state.live() };
-        dump.parked = if has_ended { 0 } else { state.parked() };
-        dump.searching = if has_ended { 0 } else { state.searching() };
-        dump.queued = self.queues.injectors.len();
-        dump.queued_high = self.queues.lanes.len_of(Priority::High);
-        dump.queued_low = self.queues.lanes.len_of(Priority::Low);
-        dump.pending_futures = self.tasks.len();
-        dump.cancelled = self.ledger.ended(&self.queues.peers).cancelled;
-        let mut running = Vec::new();
-        for index in 0..self.queues.peers.len() {
-            let mut worker = WorkerDump::default();
-            worker.index = index;
-            running.push(Vec::new());
-            if let Some(peer) = self.queues.peers.get(index) {
-                running[index] = peer.record.running();
-                worker.jobs = running[index].iter().map(JobDump::new).collect();
-                worker.queued = peer.remote.len();
-                worker.forks = peer.forks.len();
-                worker.own = peer.mailbox.len();
-            }
-            dump.workers.push(worker);
-        }
-        self.config.observer.iter().for_each(|observer| observer.dump(&mut dump));
-        (dump, running)
-    }
-
-    /// Calls a closure with the index and the record of each worker. Returns `false` if the pool and its
-    /// threads have ended.
-    pub(crate) fn each_record(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
-        // First: an observer that learns of the end does not call again.
-        let is_over = self.idle.snapshot().terminated() && self.idle.roster().indices.in_use() == 0;
-        self.queues.peers.iter().for_each(|(index, peer)| call(index, &peer.record));
-        !is_over
     }
 }

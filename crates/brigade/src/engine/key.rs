@@ -31,7 +31,7 @@ const CLASS: u64 = 1 << 46;
 /// The bit for a bounded pool, so that submissions to unbounded pools need no look-up.
 const BOUNDED: u64 = 1 << 0;
 
-/// The bit for a pool with [observed](crate::watch) jobs, for the same reason.
+/// The bit for a pool with observed jobs, for the same reason.
 const OBSERVED: u64 = 1 << 1;
 
 /// The bit for a pool whose jobs run in the waits of its callers.
@@ -120,6 +120,7 @@ impl Key {
     }
 
     /// Whether the pool's jobs are observed.
+    #[cfg(feature = "observe")]
     #[inline(always)]
     pub(crate) fn is_observed(self) -> bool {
         self.0 & OBSERVED != 0

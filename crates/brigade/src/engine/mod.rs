@@ -9,7 +9,7 @@
 //
 //     shared   worker
 //     clock
-//     registry   supply   inspect
+//     registry   supply   inspect   dump
 //     turn   fork
 //     wait   bounded   submit   sweep
 //     find   park   wake   futures   class
@@ -19,13 +19,14 @@
 //     sleep
 //     idle   semaphore   timers
 //     roster
-//     current   state
+//     state   what
 //     key
 
 mod bounded;
 mod class;
 mod clock;
-mod current;
+#[cfg(feature = "observe")]
+mod dump;
 mod end;
 mod enter;
 mod find;
@@ -51,18 +52,23 @@ mod timers;
 mod turn;
 mod wait;
 mod wake;
+mod what;
 mod worker;
 
 pub(crate) use bounded::{Admission, Unqueued};
 pub use clock::now;
 pub(crate) use clock::now_in;
-pub(crate) use current::stopping;
-pub(crate) use end::off_pool::{cancel_contained, drop_off_pool, may_nest, pool_of_work};
+pub(crate) use end::off_pool::{
+    cancel_contained, drop_off_pool, drop_value_off_pool, may_nest, pool_of_work,
+};
 pub(crate) use enter::{enter_outside, enter_pool, entered};
 pub(crate) use fork::wait_outside;
-pub(crate) use futures::groups::{Group, LateGroup, Members};
+pub(crate) use futures::groups::{Group, Members};
 pub(crate) use key::{ClassKey, Key, Kind};
-pub(crate) use registry::{At, class_here, current_pool, forget, reach, reach_inline, reach_owned};
+pub(crate) use registry::{
+    At, class_here, current_pool, find, forget, reach, reach_inline, reach_on_worker, reach_once,
+    reach_owned,
+};
 pub(crate) use semaphore::{Permit, Room, Semaphore, Waiter};
 pub(crate) use shared::Shared;
 pub(crate) use sleep::backoff::LOOK_AGAIN;
@@ -73,9 +79,10 @@ pub(crate) use supply::{enter, resources_of};
 pub(crate) use timers::{Due, Entry, FAR, TimerKey};
 pub(crate) use wait::Awaited;
 pub(crate) use wait::blocked::{blocking, runs_in_place};
-pub(crate) use wait::driven::{Driven, owned, wait_as};
+pub(crate) use wait::driven::Driven;
+pub(crate) use wait::driving::{catch_up, driving, owns, wait_as};
 pub(crate) use wait::outside::{sleep_outside, wait_until};
-pub(crate) use wait::threadless::{catch_up, share};
+pub(crate) use wait::threadless::link_driven;
 #[cfg(brigade_seeded)]
 pub use wake::monitor::monitor_runs;
-pub(crate) use worker::{CURRENT, Child, Worker, label_job, with_worker};
+pub(crate) use worker::{CURRENT, Child, Worker, label_job, stopping, with_worker};

@@ -4,29 +4,22 @@
 //! Without the feature `trace` the functions that record are empty. With it, an untraced pool pays a test of its state where a
 //! worker has no job to run; the test before a job is made anyway. [`brigade_trace`] has the design.
 
-#[cfg(not(feature = "trace"))]
-use core::marker::PhantomData;
 #[cfg(feature = "trace")]
 use std::sync::Arc;
 
-use brigade_observe::{Label, What};
-#[cfg(feature = "trace")]
-pub(crate) use brigade_trace::Scope;
 #[cfg(feature = "trace")]
 use brigade_trace::{Now, Session, Trace, TraceError, Worker as Traced};
 
 use super::shared::Shared;
+use super::what::{Label, Scope, What};
 use super::worker::Worker;
 use crate::values::Role;
 
-/// A recorded activity of a worker, until this is dropped.
-#[cfg(not(feature = "trace"))]
-pub(crate) struct Scope<'a>(PhantomData<&'a Shared>);
-
-#[cfg(not(feature = "trace"))]
-impl Scope<'_> {
-    /// Removes the scope without recording it.
-    pub(crate) fn discard(self) {}
+/// Removes the record of a job, if there is one.
+pub(super) fn discard(scope: Option<Scope<'_>>) {
+    if let Some(scope) = scope {
+        scope.discard();
+    }
 }
 
 impl Worker {
@@ -86,7 +79,7 @@ impl Shared {
         #[cfg(feature = "trace")]
         if self.idle.snapshot().is_traced() && self.key.is_here() {
             let track = |index| &self.queues.peers.at(index).track;
-            let waker = super::current::index_in(self.key).map(track);
+            let waker = super::worker::index_in(self.key).map(track);
             return self.tracer.record_wake(waker, track(_index), _index, wake);
         }
         wake();

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use brigade_task::{Outcome, drop_contained};
 
-use super::end::off_pool::nest;
+use super::end::NestedWork;
 use super::enter::entered;
 use super::key::Key;
 use super::shared::Shared;
-use super::wait::threadless::note_use;
+use super::wait::driving::driving;
 use super::worker::{Worker, with_worker};
 use crate::values::{Priority, Reason, Rejected};
 
@@ -35,8 +35,10 @@ impl Last {
 impl Drop for Last {
     fn drop(&mut self) {
         // State in use by the parent's threads can't be dropped in the child.
-        if let Some(shared) = self.0.take().filter(|shared| !shared.key.is_here()) {
-            core::mem::forget(shared);
+        if let Some(shared) = self.0.take() {
+            if !shared.key.is_here() {
+                core::mem::forget(shared);
+            }
         }
     }
 }
@@ -67,18 +69,20 @@ impl<'a> At<'a> {
         if let At::Worker(worker) = self { Some(worker) } else { None }
     }
 
-    /// Calls a closure that drops a job. Off the pool, the end of the pool waits for this drop.
-    pub(crate) fn off_pool<R>(self, drop_job: impl FnOnce() -> R) -> R {
+    /// Begins to drop a job. Off the pool, the end of the pool waits until the returned value is dropped.
+    pub(crate) fn off_pool(self) -> Option<NestedWork<'a>> {
         match self {
-            At::Worker(worker) => nest(worker.shared.key, false, drop_job),
-            At::Outside(shared) => shared.off_pool(drop_job),
-            At::Gone(_) => drop_job(),
+            At::Worker(worker) => Some(NestedWork::uncounted(worker.shared.key)),
+            At::Outside(shared) => Some(shared.off_pool()),
+            At::Gone(_) => None,
         }
     }
 
     /// Counts a job that ended with `outcome` without having been queued.
     pub(crate) fn count_unqueued(self, outcome: Outcome) {
-        self.shared().into_iter().for_each(|shared| shared.ledger.count_unqueued(outcome));
+        if let Some(shared) = self.shared() {
+            shared.ledger.count_unqueued(outcome);
+        }
     }
 
     /// Counts a future that ended, or a job cancelled by its handle, and reports a panic without a handle.
@@ -130,50 +134,90 @@ impl<'a> At<'a> {
 
     #[cold]
     pub(crate) fn count_rejected(self, jobs: u64) {
-        self.shared().into_iter().for_each(|shared| shared.ledger.count_rejected(jobs));
+        if let Some(shared) = self.shared() {
+            shared.ledger.count_rejected(jobs);
+        }
     }
 }
 
 /// The pool entered by the calling thread, or else the pool of the thread's worker.
 #[inline]
 pub(crate) fn current_pool() -> Option<Key> {
-    entered().or_else(|| with_worker(|own| own.map(|own| own.shared.key)))
+    match entered() {
+        None => with_worker(|own| own.map(|own| own.shared.key)),
+        pool => pool,
+    }
 }
 
-/// Calls a closure with the relation of this thread to the pool `key`. The closure may run user code. The code that finds
-/// the pool is compiled once.
-#[inline(always)]
-pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
-    call_by(reach_by, key, call)
+/// Calls a closure, once, with the relation of this thread to the pool `key`. The closure may run user code.
+#[inline(never)]
+pub(crate) fn reach(key: Key, call: &mut dyn FnMut(At<'_>)) {
+    reach_inline(key, call);
 }
 
-/// Calls a closure with the relation of this thread to a pool.
-type Reach = fn(Key, &mut dyn FnMut(At<'_>));
-
-/// Calls a closure by a function that is compiled once.
-#[inline(always)]
-fn call_by<R>(reach: Reach, key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+/// Like [`reach`], for a closure that takes or returns values.
+pub(crate) fn reach_once<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     let (mut call, mut result) = (Some(call), None);
-    reach(key, &mut |at| result = call.take().map(|call| call(at)));
+    reach(key, &mut |at| {
+        if let Some(call) = call.take() {
+            result = Some(call(at));
+        }
+    });
     let Some(result) = result else { unreachable!("it is called once") };
     result
 }
 
-/// Like [`reach`], for hot callers: the code for a worker of the pool is compiled into each of them.
+/// Like [`reach_once`], for hot callers on a worker of the pool: the code for it is compiled into each of them. Outside of the pool it
+/// counts a reference to the pool.
 #[inline(always)]
-pub(crate) fn reach_inline<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+pub(crate) fn reach_on_worker<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+    with_worker(|worker| {
+        let found;
+        // A single call, so that the closure is inlined once.
+        call(match worker {
+            Some(worker) if worker.is_of(key) => At::Worker(worker),
+            _ => {
+                found = find(key);
+                match &found {
+                    Ok(shared) => At::Outside(shared),
+                    Err(reason) => At::Gone(*reason),
+                }
+            }
+        })
+    })
+}
+
+/// Like [`reach`], compiled into the caller.
+#[inline(always)]
+pub(crate) fn reach_inline(key: Key, mut call: impl FnMut(At<'_>)) {
     with_worker(|worker| match worker {
         Some(worker) if worker.is_of(key) => call(At::Worker(worker)),
-        _ => call_by(reach_from_outside, key, call),
-    })
+        _ => reach_from_outside(key, &mut call),
+    });
+}
+
+/// The pool `key`.
+///
+/// # Errors
+/// The reason, if it no longer exists, or belongs to another process.
+pub(crate) fn find(key: Key) -> Result<Arc<Shared>, Reason> {
+    let mut found = Err(Reason::Closed);
+    reach(key, &mut |at| {
+        found = match at.shared() {
+            Some(shared) => Ok(shared.clone()),
+            None => Err(at.refusal()),
+        };
+    });
+    found
 }
 
 /// The class of the calling thread's submissions to the pool `key`: the class of the running job, if the job is of this
 /// pool.
 #[inline]
 pub(crate) fn class_here(key: Key) -> Priority {
-    with_worker(|own| {
-        own.filter(|own| own.is_of(key)).map_or_else(Priority::default, Worker::class)
+    with_worker(|own| match own {
+        Some(own) if own.is_of(key) => own.class(),
+        _ => Priority::default(),
     })
 }
 
@@ -191,24 +235,22 @@ pub(crate) fn reach_owned<R>(shared: &Arc<Shared>, call: impl FnOnce(At<'_>) -> 
 }
 
 #[inline(never)]
-fn reach_by(key: Key, call: &mut dyn FnMut(At<'_>)) {
-    with_worker(|worker| match worker {
-        Some(worker) if worker.is_of(key) => call(At::Worker(worker)),
-        _ => reach_from_outside(key, call),
-    });
-}
-
-#[inline(never)]
 fn reach_from_outside(key: Key, call: &mut dyn FnMut(At<'_>)) {
     if !key.is_here() {
         return call(At::Gone(Reason::Forked));
     }
-    key.if_threadless().into_iter().for_each(note_use);
+    if let (Some(key), Some(driving)) = (key.if_threadless(), driving()) {
+        driving.note_use(key);
+    }
     let known = LAST.try_with(|last| {
         let last = last.borrow();
-        last.as_ref()?.shared(key).map(|shared| call(At::Outside(shared)))
+        let shared = last.as_ref().and_then(|last| last.shared(key));
+        shared.is_some_and(|shared| {
+            call(At::Outside(shared));
+            true
+        })
     });
-    if let Ok(Some(())) = known {
+    if let Ok(true) = known {
         return;
     }
     let Some(shared) = Shared::find(key) else { return call(At::Gone(Reason::Closed)) };
@@ -221,7 +263,9 @@ fn reach_from_outside(key: Key, call: &mut dyn FnMut(At<'_>)) {
 
 /// Removes a pool from this thread's cache.
 pub(crate) fn forget(key: Key) {
-    let former = LAST
-        .try_with(|last| last.try_borrow_mut().ok()?.take_if(|last| last.shared(key).is_some()));
+    let former = LAST.try_with(|last| {
+        let mut last = last.try_borrow_mut().ok()?;
+        if last.as_ref()?.shared(key).is_some() { last.take() } else { None }
+    });
     drop(former);
 }

@@ -5,7 +5,6 @@ use core::any::Any;
 use core::mem;
 use std::sync::{Arc, Weak};
 
-use brigade_observe::Observer;
 use brigade_sync::fork::PerProcess;
 use brigade_sync::{AsymmetricFence, unmodelled};
 
@@ -18,13 +17,18 @@ use super::roster::threads::{Launch, Threads};
 use super::semaphore::Semaphore;
 use super::sleep::events::Events;
 use super::sleep::resources::Resources;
-use crate::values::{Config, Hooks, Reason};
+use crate::values::{Config, Hooks, Observer, Reason};
 
 /// Pools in the order of their keys.
 type Pools = Vec<(Key, Weak<Shared>)>;
 
 /// The pools of this process, until they are freed.
 static POOLS: PerProcess<unmodelled::Mutex<Pools>> = PerProcess::new();
+
+/// The position of a pool, or the position for it.
+fn position(pools: &Pools, key: Key) -> Result<usize, usize> {
+    pools.binary_search_by_key(&key, |&(key, _)| key)
+}
 
 /// The state that all threads of one pool share.
 pub(crate) struct Shared {
@@ -53,7 +57,10 @@ impl Drop for Shared {
     fn drop(&mut self) {
         // In a forked child the list does not contain the parent's pools.
         if self.key.is_here() {
-            POOLS.get().lock().retain(|&(key, _)| key != self.key);
+            let mut pools = POOLS.get().lock();
+            if let Ok(position) = position(&pools, self.key) {
+                pools.remove(position);
+            }
         }
     }
 }
@@ -105,7 +112,7 @@ impl Shared {
             }
         });
         let mut pools = POOLS.get().lock();
-        let position = pools.partition_point(|&(other, _)| other < key);
+        let (Ok(position) | Err(position)) = position(&pools, key);
         pools.insert(position, (key, Arc::downgrade(&shared)));
         drop(pools);
         shared
@@ -118,8 +125,7 @@ impl Shared {
             return None;
         }
         let pools = POOLS.get().lock();
-        let position = pools.binary_search_by_key(&key, |&(key, _)| key).ok()?;
-        pools[position].1.upgrade()
+        pools[position(&pools, key).ok()?].1.upgrade()
     }
 
     /// The user's hooks; the default once the pool has ended.

@@ -1,7 +1,5 @@
 //! How a job is accepted: from a job on a worker, or from elsewhere.
 
-use core::iter;
-
 use brigade_task::Job;
 
 use super::queues::Accepts;
@@ -70,10 +68,10 @@ impl Shared {
     pub(super) fn push_late(&self, class: Priority, job: Job) -> Result<(), Job> {
         // Under the gate, like the end of the pool, which therefore sees this push.
         let _gate = self.tasks.lock_gate();
-        match self.idle.snapshot().discards() {
-            true => Err(job),
-            false => self.queues.push(class, job, Accepts::Always, &self.idle),
+        if self.idle.snapshot().discards() {
+            return Err(job);
         }
+        self.queues.push(class, job, Accepts::Always, &self.idle)
     }
 }
 
@@ -165,15 +163,16 @@ impl Worker {
         let mut rest = jobs.into_iter();
         if self.class() != Priority::Normal {
             let (lanes, idle) = (&self.shared.queues.lanes, &self.shared.idle);
-            lanes.push_all(self.class(), &mut rest, Accepts::Always, idle);
+            lanes.push_all(self.class(), &mut || rest.next(), Accepts::Always, idle);
             self.has_woken(self.shared.wake_many(count, idle.after_publishing()));
             return Ok(());
         }
         let mut kept = 0;
         while let Some(job) = rest.next() {
             if let Err(job) = self.local.push(job) {
-                let rest = iter::once(job).chain(rest).collect();
-                self.shared.queues.injectors.mine().push_batch_accepted(rest);
+                let mut left = vec![job];
+                left.extend(rest);
+                self.shared.queues.injectors.mine().push_batch_accepted(left);
                 break;
             }
             kept += 1;
@@ -186,10 +185,10 @@ impl Worker {
     /// Queues the job of a due timer.
     pub(super) fn queue_due(&self, class: Priority, job: Job) {
         // A worker that is about to end accepts nothing: the pool has terminated since it slept.
-        let queued = match self.shared.idle.snapshot().terminated() {
-            true => Err(job),
-            false => self.submit_as(Some(class), job),
-        };
-        queued.unwrap_or_else(|job| self.shared.ledger.drop_job(job));
+        let is_over = self.shared.idle.snapshot().terminated();
+        let queued = if is_over { Err(job) } else { self.submit_as(Some(class), job) };
+        if let Err(job) = queued {
+            self.shared.ledger.drop_job(job);
+        }
     }
 }

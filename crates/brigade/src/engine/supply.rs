@@ -12,10 +12,13 @@ use super::sleep::resources::Resources;
 use super::wait::blocked::blocking;
 
 /// Calls a closure on a thread that enters this pool, which may no longer exist.
-pub(crate) fn enter<R>(key: Key, shared: Option<&Arc<Shared>>, call: impl FnOnce() -> R) -> R {
+pub(crate) fn enter(key: Key, shared: Option<&Arc<Shared>>, call: &mut dyn FnMut()) {
     match shared {
         Some(shared) => enter_outside(shared, call),
-        None => enter_as(Some(key), || resources_of(Weak::new()).enter(call)),
+        None => {
+            let _entered = enter_as(Some(key));
+            resources_of(Weak::new()).enter(call);
+        }
     }
 }
 

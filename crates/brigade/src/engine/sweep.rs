@@ -66,7 +66,9 @@ impl Worker {
         self.leftovers.sweeps.set(self.shared.queues.sweeps());
         let mut jobs = Vec::new();
         while let Some(job) = self.local.pop() {
-            jobs.extend(self.drop_if_stale(job));
+            if let Some(job) = self.drop_if_stale(job) {
+                jobs.push(job);
+            }
         }
         if self.local.is_lifo() {
             jobs.reverse();
@@ -76,12 +78,12 @@ impl Worker {
 
     /// Drops a completed job, and counts it if it was cancelled; otherwise returns the job.
     fn drop_if_stale(&self, job: Job) -> Option<Job> {
-        let count = |outcome| {
-            if outcome != Outcome::Stale {
-                self.count(outcome);
-            }
-        };
-        job.drop_if_stale().map(count).err()
+        match job.drop_if_stale() {
+            Ok(Outcome::Stale) => {}
+            Ok(outcome) => self.count(outcome),
+            Err(job) => return Some(job),
+        }
+        None
     }
 
     /// Queues jobs on this worker again, in their order. They were briefly not visible, so a peer may have gone to

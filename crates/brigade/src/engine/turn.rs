@@ -8,10 +8,9 @@ use brigade_task::{Job, Outcome, return_tickets};
 use super::class::Row;
 use super::enter::enter_job;
 use super::pace::Look;
+use super::probe::discard;
 use super::queues::injectors::Share;
 use super::worker::Worker;
-use crate::engine::probe::Scope;
-use crate::values::Priority;
 
 impl Worker {
     /// Runs jobs until the worker leaves, or a job panics. `is_new` is true until the worker first looks for work.
@@ -73,29 +72,37 @@ impl Worker {
             self.notify_of_taken();
         }
         self.compact_after_sweep();
-        let run_aged = |job| self.run_as(Priority::Low, || self.run_in_look(job));
-        self.take_aged().into_iter().for_each(run_aged);
+        if let Some(job) = self.take_aged() {
+            self.run_in_look(job);
+        }
         if row == Row::GoesOn {
             self.run_urgent();
         }
-        self.take_mail().into_iter().for_each(|job| self.run_in_look(job));
-        if look == Look::InTime {
-            self.steal_stalled().into_iter().for_each(|job| self.run_in_look(job));
+        if let Some(job) = self.take_mail() {
+            self.run_in_look(job);
         }
-        let share = pace.share();
-        let taken = if local.is_lifo() {
+        let stalled = if look == Look::InTime { self.steal_stalled() } else { None };
+        if let Some(job) = stalled {
+            self.run_in_look(job);
+        }
+        let (share, mut taken) = (pace.share(), 0);
+        if local.is_lifo() {
             // The newest job is run first, so a job queued here would wait for all later submissions by this worker.
-            let outside = || shared.queues.injectors.pop(&self.route.cursor);
-            let taken = core::iter::from_fn(outside).take(share);
-            let count = taken.map(|job| self.run_in_look(job)).count();
-            self.me.remote.steal().into_iter().for_each(|job| self.run_in_look(job));
-            count
+            while taken < share {
+                let Some(job) = shared.queues.injectors.pop(&self.route.cursor) else { break };
+                taken += 1;
+                self.run_in_look(job);
+            }
+            if let Ok(job) = self.me.remote.steal() {
+                self.run_in_look(job);
+            }
         } else {
-            let (before, first) = (local.len(), self.refill(Share { parts: 1, most: share }));
-            let count = usize::from(first.is_some()) + local.len().saturating_sub(before);
-            first.into_iter().for_each(|job| self.run_in_look(job));
-            count
-        };
+            let before = local.len();
+            if let Some(job) = self.refill(Share { parts: 1, most: share }) {
+                taken = 1 + local.len().saturating_sub(before);
+                self.run_in_look(job);
+            }
+        }
         pace.has_taken(taken);
     }
 
@@ -150,7 +157,7 @@ impl Worker {
         let traced = self.begin_job(false);
         let outcome = job.run();
         if outcome == Outcome::Stale {
-            traced.into_iter().for_each(Scope::discard);
+            discard(traced);
         }
         outcome
     }
@@ -160,7 +167,9 @@ impl Worker {
     pub(crate) fn run_own(&self) -> bool {
         let _inside = self.run_inside_job();
         let origins = self.me.origins.depth();
-        self.find_own().map(|job| self.run_inside(job, origins)).is_some()
+        let Some(job) = self.find_own() else { return false };
+        self.run_inside(job, origins);
+        true
     }
 
     /// Takes the newest part, the next job, or mail.
@@ -177,41 +186,53 @@ impl Worker {
 
     /// Runs the next job of the pool, after jobs that are due before it; `false` if there is none.
     pub(super) fn step(&self) -> bool {
-        let step = || {
-            if self.shared.idle.snapshot().is_prioritized() && self.run_high() {
-                return true;
-            }
-            let mut has_run = false;
-            if self.pace.is_due() {
-                let looks = self.pace.looks();
-                self.look_elsewhere(Row::Over);
-                has_run = self.pace.looks().wrapping_sub(looks) > 1;
-                // As in `turns`.
-                self.pace.end_turn();
-            }
-            // A look takes no turn from the own queue: there may be something for each look.
-            let job = self.find_own().or_else(|| self.find_now());
-            job.map(|job| self.run_taken_inside(|| self.run(job))).is_some() || has_run
-        };
-        self.contain(self.me.origins.depth(), step).unwrap_or(true)
+        // Also if it panics.
+        let mut has_run = true;
+        self.contain(self.me.origins.depth(), &mut || has_run = self.step_uncontained());
+        has_run
+    }
+
+    fn step_uncontained(&self) -> bool {
+        if self.shared.idle.snapshot().is_prioritized() && self.run_high() {
+            return true;
+        }
+        let mut has_run = false;
+        if self.pace.is_due() {
+            let looks = self.pace.looks();
+            self.look_elsewhere(Row::Over);
+            has_run = self.pace.looks().wrapping_sub(looks) > 1;
+            // As in `turns`.
+            self.pace.end_turn();
+        }
+        // A look takes no turn from the own queue: there may be something for each look.
+        if let Some(job) = self.find_own().or_else(|| self.find_now()) {
+            self.run_taken_inside(job);
+            has_run = true;
+        }
+        has_run
     }
 
     /// Runs a job inside the current job, and forgets the origins it began.
     pub(super) fn run_inside(&self, job: Job, origins: usize) {
-        self.contain(origins, || self.run_taken_inside(|| self.run(job)));
+        let mut job = Some(job);
+        self.contain(origins, &mut || {
+            if let Some(job) = job.take() {
+                self.run_taken_inside(job);
+            }
+        });
     }
 
-    /// Calls a closure that runs jobs inside the current job, and forgets their origins; `None` if a job has panicked.
-    fn contain<R>(&self, origins: usize, run: impl FnOnce() -> R) -> Option<R> {
+    /// Calls a closure that runs jobs inside the current job, and forgets their origins.
+    fn contain(&self, origins: usize, run: &mut dyn FnMut()) {
         return_tickets();
         let run = || enter_job(&self.shared, run);
-        let ran = panic::catch_unwind(AssertUnwindSafe(run));
-        let ran = ran.map_err(|payload| self.panicked(payload)).ok();
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(run)) {
+            self.panicked(payload);
+        }
         return_tickets();
         self.me.origins.end(origins);
         // The job that waits may go on.
         self.note_polling(false);
         self.end_if_orphan();
-        ran
     }
 }

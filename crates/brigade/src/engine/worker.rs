@@ -7,13 +7,11 @@ use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 
-use brigade_observe::{Record, What};
 use brigade_queue::{Cursor, deque};
 use brigade_sync::fork::OnChild;
 use brigade_sync::{Stack, call_user};
 use brigade_task::{Cause, Job, Outcome, Part, drop_contained};
 
-use super::current;
 use super::end::off_pool::cancel_and_tell;
 #[cfg(feature = "trace")]
 use super::enter::entered;
@@ -25,11 +23,32 @@ use super::queues::local::Local;
 use super::queues::peers::Peer;
 use super::shared::Shared;
 use super::sleep::events::blocked::BlockedThread;
+use super::what::What;
 use crate::values::{Hook, INJECTOR_INTERVAL, Priority, Role, WorkerInfo};
 
 brigade_sync::scoped_thread_local! {
     /// The current thread's worker.
     pub(crate) static CURRENT: Worker
+}
+
+brigade_sync::scoped_thread_local! {
+    /// The former worker whose stop hook this thread calls.
+    static STOPPING: WorkerInfo
+}
+
+/// The former worker whose stop hook the calling thread calls.
+pub(crate) fn stopping() -> Option<WorkerInfo> {
+    STOPPING.with(|worker| worker.cloned())
+}
+
+/// The index of the calling thread's worker in the pool `key`.
+pub(super) fn index_in(key: Key) -> Option<usize> {
+    with_worker(|own| own.filter(|own| own.is_of(key)).map(|own| own.index))
+}
+
+/// Whether the calling thread is a worker of the pool `key`.
+pub(super) fn is_worker_of(key: Key) -> bool {
+    index_in(key).is_some()
 }
 
 /// Calls a closure with the current thread's worker.
@@ -44,7 +63,11 @@ pub(crate) struct Child;
 impl OnChild for Child {
     fn on_child() {
         // Makes the process abort when the running job ends.
-        with_worker(|worker| _ = worker.map(|worker| worker.pace.interrupt()));
+        with_worker(|worker| {
+            if let Some(worker) = worker {
+                worker.pace.interrupt();
+            }
+        });
         CURRENT.clear();
     }
 }
@@ -201,17 +224,13 @@ impl Worker {
         self.shared.key == key
     }
 
-    /// The record of the running job.
-    pub(crate) fn record(&self) -> &Record {
-        &self.me.record
-    }
-
     /// Counts a panic of a hook, caught on this worker.
     pub(crate) fn count_panic(&self) {
         self.me.counters.panics.add(1);
     }
 
     /// Whether the pool is being discarded.
+    #[inline]
     pub(crate) fn discards(&self) -> bool {
         self.shared.idle.snapshot().discards()
     }
@@ -233,7 +252,7 @@ impl Worker {
     /// Drops a job; a panic of its captures is contained here.
     #[cold]
     pub(super) fn discard(&self, job: Job) -> Outcome {
-        cancel_and_tell(job, Cause::Ended, || self.count_panic())
+        cancel_and_tell(job, Cause::Ended, &|| self.count_panic())
     }
 
     /// Applies the pool's policy to a panic without a handle.
@@ -267,8 +286,10 @@ impl Worker {
         shared.threads.enter();
         let hooks = shared.hooks();
         let role = shared.idle.arrive(index, hooks.on_start.is_some());
-        let stack = hooks.known_stack_size(shared.config.stack_size);
-        let stack = stack.map(Stack::that_begins_here).unwrap_or_default();
+        let stack = match hooks.known_stack_size(shared.config.stack_size) {
+            Some(size) => Stack::that_begins_here(size),
+            None => Stack::default(),
+        };
         let worker = Self::new(shared, index, role, stack);
         let Self { shared, me, .. } = &worker;
         me.sleeper.set_thread(true);
@@ -285,11 +306,11 @@ impl Worker {
             }
         };
         let life = || CURRENT.set(&worker, life);
-        current::work_as(shared.key, index, || shared.events.resources.enter(life));
+        shared.events.resources.enter(life);
         shared.cancel_locals(me);
         me.sleeper.set_thread(false);
         if hooks.on_stop.is_some() {
-            current::stop_as(&worker.info(), || worker.call_hook(hooks.on_stop.as_ref()));
+            STOPPING.set(&worker.info(), || worker.call_hook(hooks.on_stop.as_ref()));
         }
         drop(hooks);
         worker.tell(What::Ends);

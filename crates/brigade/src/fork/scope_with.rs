@@ -51,8 +51,8 @@ impl Work for Share {
 
 /// Sends a share of a scope to each worker of its pool.
 pub(super) fn broadcast(pool: &ScopePool, make: &mut dyn FnMut() -> Part) {
-    reach(pool.key(), |at| {
-        let Some(shared) = pool.here() else { return };
+    let Some(shared) = pool.here() else { return };
+    reach(pool.key(), &mut |at| {
         // A rejected share is dropped, and so cancelled; a dropped handle detaches its share.
         drop(shared.broadcast(at.worker().is_some(), || Job::with_handle(Share(make()))));
     });

@@ -5,20 +5,19 @@ use core::pin::Pin;
 use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_observe::Watcher;
 use brigade_sync::Visit;
 use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, drop_contained, keep_tickets};
 
 use crate::engine::{
-    CURRENT, Key, LateGroup, Shared, Worker, enter_outside, enter_pool, owned, reach,
-    runs_in_place, wait_outside,
+    CURRENT, Group, Key, Shared, Worker, driving, enter_outside, enter_pool, find, runs_in_place,
+    wait_outside,
 };
 use crate::handle::Handle;
 use crate::handle::join::Ended;
 use crate::pool::here;
 use crate::spawn::make_scopes;
 use crate::submission::watcher_of;
-use crate::values::{Priority, Reason};
+use crate::values::{Priority, Reason, Watcher};
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -160,7 +159,10 @@ impl Handle {
 
 /// Calls a closure with the worker of this pool as which the thread forks, if there is such a worker.
 fn with_worker_of<R>(pool: Key, call: impl FnOnce(Option<&Worker>) -> R) -> R {
-    CURRENT.with(|worker| call(worker.filter(|worker| worker.is_of(pool))))
+    CURRENT.with(|worker| match worker {
+        Some(worker) if !worker.is_of(pool) => call(None),
+        worker => call(worker),
+    })
 }
 
 /// Whether this thread forks as a worker of the pool.
@@ -178,22 +180,21 @@ fn borrow<R>(
     if forks_for(pool) {
         return call(None);
     }
-    let watcher = || watcher_of(pool, place, None, Some(Priority::Normal));
-    if let Some(driven) = owned(pool) {
-        let shared = driven.shared();
-        let outside = watcher();
-        let refuse = || Err(shared.refusal());
-        let call = |_: &Worker| {
-            if shared.is_closed() { refuse() } else { outside.run_call(|| call(None)) }
+    let shared = find(pool)?;
+    let outside = watcher_of(pool, place, None, Some(Priority::Normal));
+    outside.lend(|| {
+        let (mut call, mut result) = (Some(call), None);
+        let mut run = |_: &Worker| {
+            if !shared.is_closed() {
+                result = call.take().map(|call| outside.run_call(|| call(None)));
+            }
         };
-        return outside.lend(|| driven.run(call).unwrap_or_else(refuse));
-    }
-    reach(pool, |at| match at.shared() {
-        Some(shared) => {
-            let outside = watcher();
-            outside.lend(|| call(Some((shared, &outside))))
+        let is_own = driving().is_some_and(|driving| driving.run_owned(pool, &mut run));
+        match (result, call) {
+            (Some(result), _) => result,
+            (None, Some(call)) if !is_own => call(Some((&shared, &outside))),
+            _ => Err(shared.refusal()),
         }
-        None => Err(at.refusal()),
     })
 }
 
@@ -443,8 +444,6 @@ pub(super) struct ScopePool {
     shared: Arc<Shared>,
     /// The worker that opened the scope, and the deque's position at that time.
     opened: Option<(usize, u64)>,
-    /// The group of its futures, if there are any.
-    futures: LateGroup,
 }
 
 impl ScopePool {
@@ -454,20 +453,17 @@ impl ScopePool {
         let of = |worker: &Worker| Self {
             shared: worker.shared.clone(),
             opened: Some((worker.index, worker.fork_position())),
-            futures: LateGroup::default(),
         };
         let is_own = |worker: &&Worker| pool.is_none_or(|pool| worker.is_of(pool));
         CURRENT.with(|worker| worker.filter(is_own).map(of))
     }
 
     fn of_outside(pool: Key) -> Result<Self, Reason> {
-        reach(pool, |at| match at.shared() {
-            Some(shared) if shared.is_closed() => Err(shared.refusal()),
-            Some(shared) => {
-                Ok(Self { shared: shared.clone(), opened: None, futures: LateGroup::default() })
-            }
-            None => Err(at.refusal()),
-        })
+        let shared = find(pool)?;
+        if shared.is_closed() {
+            return Err(shared.refusal());
+        }
+        Ok(Self { shared, opened: None })
     }
 
     pub(super) fn key(&self) -> Key {
@@ -483,7 +479,7 @@ impl ScopePool {
                     worker.run_own_parts(wait.region(), own);
                 }
                 if !wait.is_over() {
-                    worker.wait_for_part(*wait, own, self.futures.get());
+                    worker.wait_for_part(*wait, own, Some(Group::of(self)));
                 }
             }
             _ => {
@@ -510,7 +506,7 @@ impl ScopePool {
 }
 
 /// Calls a closure that runs a job of this pool on a thread that is no worker of it.
-fn run_off<R>(shared: &Shared, run: impl FnOnce() -> R) -> R {
+fn run_off(shared: &Shared, run: &mut dyn FnMut()) {
     // A pool that is closed, or about to be, would reject this thread's forks.
     if shared.refusal() == Reason::Closed { run() } else { enter_outside(shared, run) }
 }
@@ -528,7 +524,8 @@ impl Scopes for ScopePool {
                     return;
                 };
                 if let Err(job) = shared.inject(Priority::Normal, job) {
-                    run_off(shared, || job.run());
+                    let mut job = Some(job);
+                    run_off(shared, &mut || _ = job.take().map(Job::run));
                 }
             }
         });
@@ -539,8 +536,7 @@ impl Scopes for ScopePool {
         future: Pin<Box<dyn Future<Output = ()> + Send>>,
         part: &mut dyn FnMut(Job) -> Part,
     ) -> Option<brigade_task::JoinHandle<()>> {
-        let group = self.futures.get_or_new();
-        let (job, handle) = make_scopes(self.key(), group, future);
+        let (job, handle) = make_scopes(self.key(), Group::of(self), future);
         let part = part(job);
         with_worker_of(self.key(), |worker| match worker {
             Some(worker) => worker.execute_part(part),
@@ -555,7 +551,7 @@ impl Scopes for ScopePool {
     fn wait_for_future(&self, future: &mut brigade_task::JoinHandle<()>) {
         // A forked child ends in `wait`.
         if self.here().is_some() && !future.is_finished() {
-            Ended::wait(future, self.key(), false);
+            Ended::wait(future.waiter(), self.key(), false);
         }
     }
 
@@ -571,21 +567,25 @@ impl Scopes for ScopePool {
     fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
         with_worker_of(self.key(), |worker| match (worker, self.here()) {
             (Some(worker), _) => {
-                let outcome = enter_pool(&worker.shared, run);
-                outcome.into_iter().for_each(|outcome| worker.count_part(outcome));
+                if let Some(outcome) = enter_pool(&worker.shared, run) {
+                    worker.count_part(outcome);
+                }
             }
             // The pool waits for this job, as for all accepted jobs.
-            (None, Some(shared)) => shared.off_pool(|| {
-                run_off(shared, run).into_iter().for_each(|outcome| {
+            (None, Some(shared)) => {
+                let _work = shared.off_pool();
+                let mut outcome = None;
+                run_off(shared, &mut || outcome = run());
+                if let Some(outcome) = outcome {
                     shared.ledger.count(outcome);
                     shared.leaves_entry();
-                });
-            }),
+                }
+            }
             (None, None) => _ = run(),
         });
     }
 
     fn count_panic(&self) {
-        with_worker_of(self.key(), |worker| worker.into_iter().for_each(Forks::count_panic));
+        with_worker_of(self.key(), |worker| _ = worker.map(Forks::count_panic));
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use brigade_task::{JobId, JoinError, JoinHandle};
 
-use crate::engine::{BlockedThread, Key, Worker, owned, with_worker};
+use crate::engine::{BlockedThread, Key, Worker, owns, with_worker};
 
 brigade_sync::scoped_thread_local! {
     /// The poll running on this thread.
@@ -48,7 +48,7 @@ pub(crate) struct Noted {
 impl Noted {
     /// The pool of all awaited jobs.
     pub(crate) fn pool(self) -> Option<Key> {
-        self.pool.filter(|_| !self.is_mixed)
+        if self.is_mixed { None } else { self.pool }
     }
 }
 
@@ -98,7 +98,10 @@ impl Polled {
     fn note(&self, pool: Key, job: JobId, future: Option<WaitState>) -> Result<(), Refused> {
         self.jobs.borrow_mut().push(job);
         let mut noted = self.noted.get();
-        noted.is_mixed |= *noted.pool.get_or_insert(pool) != pool;
+        match noted.pool {
+            Some(first) => noted.is_mixed |= first != pool,
+            None => noted.pool = Some(pool),
+        }
         if noted.future != Some(WaitState::Queued) && future.is_some() {
             noted.future = future;
         }
@@ -117,23 +120,23 @@ pub(crate) fn polling_thread() -> Option<Arc<BlockedThread>> {
 }
 
 /// Calls `run`, which polls the future of a handle, if a `block_on` on a worker polls the handle with this context.
-pub(crate) fn run_awaited(context: &Context<'_>, run: impl FnOnce(&Worker)) {
-    POLLED.with(|polled| {
-        if polled.is_some_and(|polled| polled.waker.will_wake(context.waker())) {
+pub(crate) fn run_awaited(context: &Context<'_>, run: &mut dyn FnMut(&Worker)) {
+    POLLED.with(|polled| match polled {
+        Some(polled) if polled.waker.will_wake(context.waker()) => {
             with_worker(|worker| _ = worker.map(run));
         }
+        _ => {}
     });
 }
 
 /// Notes that the poll of a `block_on` on this thread waits for a job of `pool`, which the wait must run if the thread owns
 /// it.
 pub(crate) fn note_pool(pool: Key) {
-    POLLED.with(|polled| {
-        if let Some(polled) =
-            polled.filter(|_| pool.if_threadless().is_some() || owned(pool).is_some())
-        {
+    POLLED.with(|polled| match polled {
+        Some(polled) if pool.if_threadless().is_some() || owns(pool) => {
             polled.noted.set(Noted { owned: Some(pool), ..polled.noted.get() });
         }
+        _ => {}
     });
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use brigade_task::{Asked, Canceller, Cause, Job, Outcome};
+use brigade_task::{Asked, Canceller, Cause, JobHandle, Outcome};
 
-use crate::engine::{At, Key, drop_off_pool, may_nest, reach};
+use crate::engine::{At, Key, drop_value_off_pool, may_nest, reach};
 use crate::values::opaque;
 
 /// Cancels a job without its [`JoinHandle`](crate::JoinHandle); made by
@@ -81,25 +81,24 @@ impl Drop for LateCancel {
 
 /// Cancels the job of a handle that is dropped. While drops nest deeply a closure is cancelled after them, because each
 /// closure may own the handle of the next.
-pub(crate) fn cancel_at_drop<T>(
-    inner: &brigade_task::JoinHandle<T>,
-    known: Option<Arc<Canceller>>,
-    key: Key,
-) {
-    let is_late = !inner.is_of_future() && !may_nest();
-    let late = if is_late { known.or_else(|| inner.canceller().map(Arc::new)) } else { None };
+pub(crate) fn cancel_at_drop(job: &JobHandle, known: Option<Arc<Canceller>>, key: Key) {
+    let mut late = known;
+    if job.is_of_future() || may_nest() {
+        late = None;
+    } else if late.is_none() {
+        late = job.canceller().map(Arc::new);
+    }
     if late.is_none() {
-        cancel(inner, key);
+        cancel(job, key);
     } else {
-        let late = LateCancel(CancelHandle::new(late, key));
-        drop_off_pool(key, Job::new(move || drop(late)));
+        drop_value_off_pool(key, Box::new(LateCancel(CancelHandle::new(late, key))));
     }
 }
 
 /// Cancels a job, as [`JoinHandle::cancel`](crate::JoinHandle::cancel) does.
-pub(crate) fn cancel<T>(inner: &brigade_task::JoinHandle<T>, key: Key) -> bool {
-    let settle = || inner.settle_if_unclaimed(Some(Cause::Asked));
-    cancel_job(key, inner.is_of_future(), &settle, &|may_drop| inner.ask_to_stop(may_drop))
+pub(crate) fn cancel(job: &JobHandle, key: Key) -> bool {
+    let settle = || job.settle_if_unclaimed(Some(Cause::Asked));
+    cancel_job(key, job.is_of_future(), &settle, &|may_drop| job.ask_to_stop(may_drop))
 }
 
 /// Cancels a job of a pool, and returns whether it was cancelled. `settle` drops a closure that has not started, and
@@ -130,5 +129,12 @@ pub(crate) fn cancel_job(
         at.leaves_entry();
         true
     };
-    key.is_here() && reach(key, |at| at.off_pool(|| cancel(at)))
+    let mut is_cancelled = false;
+    if key.is_here() {
+        reach(key, &mut |at| {
+            let _work = at.off_pool();
+            is_cancelled = cancel(at);
+        });
+    }
+    is_cancelled
 }

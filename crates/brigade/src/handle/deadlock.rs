@@ -19,10 +19,12 @@
 
 use brigade_sync::Mutex;
 use brigade_sync::fork::PerProcess;
-use brigade_sync::hint;
 use brigade_task::{JobId, RunningFuture, for_each_running};
 
 use crate::engine::{Key, pool_of_work, with_worker};
+
+#[cfg(feature = "observe")]
+pub(super) mod listed;
 
 /// The waits of this process.
 static WAITS: PerProcess<Mutex<WaitList>> = PerProcess::new();
@@ -80,20 +82,29 @@ impl AwaitedJobs {
 
     /// Whether a wait never ends, given jobs that never end.
     fn never_ends(&self, never: &[JobId]) -> bool {
-        let mut jobs = self.jobs().iter();
-        match self {
-            Self::Any(any) => !any.is_empty() && jobs.all(|job| never.contains(job)),
-            _ => jobs.any(|job| never.contains(job)),
+        let (jobs, is_any) = (self.jobs(), matches!(self, Self::Any(_)));
+        for job in jobs {
+            if never.contains(job) != is_any {
+                // One of all never ends, or one of any may end.
+                return !is_any;
+            }
         }
+        is_any && !jobs.is_empty()
     }
 }
 
 impl WaitList {
     /// Lists a wait, if it is a short one as part of a cycle.
-    fn list(&mut self, jobs: Vec<JobId>, place: Option<Place>, awaited: AwaitedJobs) -> Waiting {
-        let is_long = awaited.jobs().len() > MOST;
-        let (jobs, awaited) =
-            if is_long { (Vec::new(), AwaitedJobs::Many) } else { (jobs, awaited) };
+    fn list(
+        &mut self,
+        mut jobs: Vec<JobId>,
+        place: Option<Place>,
+        mut awaited: AwaitedJobs,
+    ) -> Waiting {
+        if awaited.jobs().len() > MOST {
+            jobs.clear();
+            awaited = AwaitedJobs::Many;
+        }
         let number = self.count;
         self.count += 1;
         self.listed.push(Wait { number, jobs, place, awaited });
@@ -107,8 +118,11 @@ impl WaitList {
             next += 1;
             for Wait { jobs, awaited, .. } in &self.listed {
                 if awaited.jobs().contains(&job) && awaited.never_ends(&never) {
-                    let others = jobs.iter().filter(|waiting| !never.contains(waiting));
-                    never.extend(others.copied().collect::<Vec<_>>());
+                    for &waiting in jobs {
+                        if !never.contains(&waiting) {
+                            never.push(waiting);
+                        }
+                    }
                 }
             }
         }
@@ -146,45 +160,24 @@ impl Waiting {
 
 /// Where the calling thread runs work.
 fn place_here() -> Option<Place> {
-    let own = with_worker(|own| own.map(|own| (own.shared.key, Some(own.index))));
-    own.or_else(|| pool_of_work().map(|pool| (pool, None)))
+    with_worker(|own| match own {
+        Some(own) => Some((own.shared.key, Some(own.index))),
+        None => pool_of_work().map(|pool| (pool, None)),
+    })
 }
 
 /// Whether a job on a worker of the pool, or work off the pool, waits for this future.
 #[cold]
 pub(crate) fn is_awaited(pool: Key, future: RunningFuture) -> bool {
     let waits = WAITS.get().lock();
-    waits.listed.iter().filter(|wait| wait.place.is_some_and(|(key, _)| key == pool)).any(|wait| {
-        let is_many = matches!(wait.awaited, AwaitedJobs::Many);
-        wait.awaited.jobs().contains(&future.id) || (is_many && future.is_member)
-    })
-}
-
-/// The number of attempts of a dump to read the waits. While few threads wait, a running thread holds the lock
-/// for less than a microsecond at a time.
-const ATTEMPTS: usize = 100;
-
-/// A wait for a dump: the index of the worker, whether the end of any of the jobs ends the wait, and the jobs. The
-/// jobs of a wait for more than `MOST` jobs are omitted.
-pub(crate) type Listed = (usize, bool, Vec<JobId>);
-
-/// Returns the waits of the workers of a pool, for a dump, innermost first. Returns `None` if the list was locked at
-/// each attempt: a dump never waits for the lock.
-pub(crate) fn waits_of(pool: Key) -> Option<Vec<Listed>> {
-    let attempt = || {
-        let waits = WAITS.get().try_lock();
-        if waits.is_none() {
-            hint::spin_loop();
+    for Wait { place, awaited, .. } in &waits.listed {
+        let is_of_pool = matches!(place, Some((key, _)) if *key == pool);
+        let may_be_it = future.is_member && matches!(awaited, AwaitedJobs::Many);
+        if is_of_pool && (may_be_it || awaited.jobs().contains(&future.id)) {
+            return true;
         }
-        waits
-    };
-    let waits = core::iter::repeat_with(attempt).take(ATTEMPTS).flatten().next()?;
-    let listed = waits.listed.iter().rev().filter_map(|wait| {
-        let (_, index) = wait.place.filter(|&(key, _)| key == pool)?;
-        let is_any = matches!(wait.awaited, AwaitedJobs::Any(_));
-        Some((index?, is_any, wait.awaited.jobs().to_vec()))
-    });
-    Some(listed.collect())
+    }
+    false
 }
 
 impl Drop for Waiting {
@@ -192,29 +185,5 @@ impl Drop for Waiting {
         if let Some(number) = self.0 {
             WAITS.get().lock().listed.retain(|wait| wait.number != number);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::thread;
-
-    use brigade_testkit::Watchdog;
-
-    use super::WAITS;
-    use crate::Pool;
-
-    #[test]
-    fn a_dump_skips_a_locked_list_of_waits() {
-        let _dog = Watchdog::start(20);
-        let pool = Pool::new(1);
-        let handle = pool.handle();
-        let waits = WAITS.get().lock();
-        let dump = thread::spawn(move || handle.dump()).join().unwrap();
-        assert!(!dump.are_waits_known && dump.threads == 1, "{dump}");
-        assert!(dump.to_string().contains("what waits for what is not known"), "{dump}");
-        drop(waits);
-        let known = || pool.dump().are_waits_known;
-        brigade_testkit::eventually("the other tests let it be read", known);
     }
 }

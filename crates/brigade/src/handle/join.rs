@@ -9,7 +9,7 @@ use std::sync::Arc;
 use brigade_sync::OnceLock;
 use brigade_sync::budget::Turn;
 use brigade_sync::time;
-use brigade_task::{Canceller, Cause, JoinError};
+use brigade_task::{Canceller, Cause, JobHandle, JobWaiter, JoinError};
 
 use super::awaited::{self, Refused};
 use super::canceller::{CancelHandle, cancel, cancel_at_drop};
@@ -154,15 +154,17 @@ impl<T> JoinHandle<T> {
     /// Waits until the job has ended. Returns `false` if it never would.
     fn wait(&mut self) -> bool {
         let (key, is_mail) = (self.key, self.is_mail);
-        let Some(inner) = self.inner.as_mut().filter(|inner| !inner.is_finished()) else {
-            return true;
-        };
-        // The common case: a closure that no thread has begun to run.
-        let has_run = with_worker(|worker| match worker {
-            Some(worker) if !is_mail => runs_here(worker, key, inner),
-            _ => false,
-        });
-        has_run || Ended::wait(inner, key, is_mail)
+        match &mut self.inner {
+            Some(inner) if !inner.is_finished() => {
+                // The common case: a closure that no thread has begun to run.
+                let has_run = with_worker(|worker| match worker {
+                    Some(worker) if !is_mail => runs_here(worker, key, inner),
+                    _ => false,
+                });
+                has_run || Ended::wait(inner.waiter(), key, is_mail)
+            }
+            _ => true,
+        }
     }
 
     /// Takes the outcome if the job has ended; never blocks. Returns `None` if it has not ended, or if the outcome
@@ -304,7 +306,7 @@ impl<T> JoinHandle<T> {
     #[must_use = "dropping it has no effect"]
     pub fn cancel_handle(&self) -> CancelHandle {
         let canceller = self.canceller.get_or_init(|| {
-            let canceller = self.inner.as_ref().and_then(brigade_task::JoinHandle::canceller);
+            let canceller = self.inner.as_ref().and_then(|inner| inner.canceller());
             canceller.map(Arc::new)
         });
         CancelHandle::new(canceller.clone(), self.key)
@@ -326,20 +328,20 @@ impl<T> JoinHandle<T> {
     /// ```
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.inner.as_ref().is_none_or(brigade_task::JoinHandle::is_finished)
+        self.inner.as_ref().is_none_or(|inner| inner.is_finished())
     }
 }
 
 /// Runs a closure of the pool `key` that no thread has begun to run, inside the wait of a worker; `false` if that is another job.
 #[inline]
-fn runs_here<T>(worker: &Worker, key: Key, job: &brigade_task::JoinHandle<T>) -> bool {
+fn runs_here(worker: &Worker, key: Key, job: &JobHandle) -> bool {
     let may = worker.is_of(key) && !job.is_of_future() && runs_in_place();
     may && worker.run_in_place(|stop| job.settle_if_unclaimed(stop))
 }
 
 /// A wait for the end of a job of the pool `key`.
-pub(crate) struct Ended<'a, T> {
-    inner: &'a mut brigade_task::JoinHandle<T>,
+pub(crate) struct Ended<'a> {
+    job: JobWaiter<'a>,
     key: Key,
     /// Whether only one worker may run the job.
     is_mail: bool,
@@ -349,21 +351,17 @@ pub(crate) struct Ended<'a, T> {
     gives_way: bool,
 }
 
-impl<'a, T> Ended<'a, T> {
-    pub(crate) fn new(inner: &'a mut brigade_task::JoinHandle<T>, key: Key, is_mail: bool) -> Self {
-        Self { inner, key, is_mail, listed: None, is_circular: false, gives_way: false }
+impl<'a> Ended<'a> {
+    pub(crate) fn new(job: JobWaiter<'a>, key: Key, is_mail: bool) -> Self {
+        Self { job, key, is_mail, listed: None, is_circular: false, gives_way: false }
     }
 
     /// Waits for the job. Returns `false` if it never ends.
     #[cold]
     #[inline(never)]
-    pub(crate) fn wait(
-        inner: &'a mut brigade_task::JoinHandle<T>,
-        key: Key,
-        is_mail: bool,
-    ) -> bool {
-        let mut this = Self::new(inner, key, is_mail);
-        wait_as(Some(key), |worker| match worker {
+    pub(crate) fn wait(job: JobWaiter<'a>, key: Key, is_mail: bool) -> bool {
+        let mut this = Self::new(job, key, is_mail);
+        wait_as(Some(key), &mut |worker| match worker {
             Some(worker) => {
                 _ = runs_in_place() && this.run_part(worker);
                 // The wait is listed before any other job runs here: a wait for itself never ends.
@@ -379,20 +377,20 @@ impl<'a, T> Ended<'a, T> {
     /// Lists the wait. Returns `false` if it would never end.
     fn lists(&mut self) -> bool {
         if self.listed.is_none() {
-            self.listed = Waiting::begin(AwaitedJobs::One(self.inner.id()));
+            self.listed = Waiting::begin(AwaitedJobs::One(self.job.id()));
             self.is_circular = self.listed.is_none();
         }
         !self.is_circular
     }
 }
 
-impl<T> engine::Awaited for Ended<'_, T> {
+impl engine::Awaited for Ended<'_> {
     fn is_over(&mut self) -> bool {
-        self.is_circular || !self.key.is_here() || self.inner.is_finished()
+        self.is_circular || !self.key.is_here() || self.job.is_finished()
     }
 
     fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
-        self.lists() && self.inner.wake_when_finished(&thread.clone().into())
+        self.lists() && self.job.wake_when_finished(&thread.clone().into())
     }
 
     fn pool(&self) -> Option<Key> {
@@ -400,7 +398,7 @@ impl<T> engine::Awaited for Ended<'_, T> {
     }
 
     fn patience(&self) -> Option<Duration> {
-        self.inner.is_queued().then_some(engine::LOOK_AGAIN)
+        if self.job.is_queued() { Some(engine::LOOK_AGAIN) } else { None }
     }
 
     /// Runs the job if no thread has begun to. A future queued again after a poll gives way to other jobs. A job
@@ -411,8 +409,8 @@ impl<T> engine::Awaited for Ended<'_, T> {
         let runs = !gives_way
             && worker.is_of(self.key)
             && !self.is_mail
-            && worker.run_in_place(|stop| self.inner.settle_if_unclaimed(stop));
-        self.gives_way = runs && self.inner.is_queued();
+            && worker.run_in_place(|stop| self.job.settle_if_unclaimed(stop));
+        self.gives_way = runs && self.job.is_queued();
         runs
     }
 }
@@ -427,18 +425,21 @@ impl<T> Future for JoinHandle<T> {
         let (key, is_mail) = (self.key, self.is_mail);
         let Some(inner) = self.alive() else { return Poll::Ready(Err(GONE)) };
         if inner.is_queued() {
-            let mut ended = Ended::new(inner, key, is_mail);
-            let run = |worker: &Worker| _ = runs_in_place() && ended.run_part(worker);
-            awaited::run_awaited(context, run);
+            let mut ended = Ended::new(inner.waiter(), key, is_mail);
+            let mut run = |worker: &Worker| _ = runs_in_place() && ended.run_part(worker);
+            awaited::run_awaited(context, &mut run);
         }
         if self.is_finished() {
             ready!(self.turn.poll_ready(context));
         }
         let Some(inner) = self.alive() else { return Poll::Ready(Err(GONE)) };
-        awaited::poll_job(context, key, inner).unwrap_or_else(|Refused| {
-            self.inner = None;
-            Poll::Ready(Err(JoinError::WouldDeadlock))
-        })
+        match awaited::poll_job(context, key, inner) {
+            Ok(polled) => polled,
+            Err(Refused) => {
+                self.inner = None;
+                Poll::Ready(Err(JoinError::WouldDeadlock))
+            }
+        }
     }
 }
 
@@ -447,8 +448,9 @@ impl<T> Drop for JoinHandle<T> {
         let (key, cancels) = (self.key, self.cancels);
         // Leaks the handle if necessary.
         let known = if cancels { self.canceller.get().cloned().flatten() } else { None };
-        if let Some(inner) = self.alive().filter(|_| cancels) {
-            cancel_at_drop(inner, known, key);
+        match self.alive() {
+            Some(inner) if cancels => cancel_at_drop(inner, known, key),
+            _ => {}
         }
     }
 }

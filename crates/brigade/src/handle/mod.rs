@@ -5,6 +5,7 @@ mod cancel;
 mod canceller;
 pub(crate) mod deadlock;
 pub(crate) mod join;
+#[cfg(feature = "observe")]
 mod observing;
 #[cfg(feature = "trace")]
 mod traces;
@@ -16,10 +17,10 @@ use std::sync::Arc;
 
 use brigade_sync::time;
 
-use crate::engine::{Key, Shared, catch_up, current_pool, enter, forget, reach, wait_until};
+use crate::engine::{Key, Shared, catch_up, current_pool, enter, find, forget, wait_until};
 #[cfg(doc)]
 use crate::values::Shutdown;
-use crate::values::{Metrics, Reason, Report, ShutdownOptions, Threads};
+use crate::values::{Metrics, Report, ShutdownOptions, Threads};
 
 pub use cancel::cancelled;
 pub(crate) use cancel::discards;
@@ -124,12 +125,15 @@ impl Handle {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn enter<R>(&self, call: impl FnOnce() -> R) -> R {
-        enter(self.key, self.shared().as_ref(), call)
+        let (mut call, mut result) = (Some(call), None);
+        enter(self.key, self.shared().as_ref(), &mut || result = call.take().map(|call| call()));
+        let Some(result) = result else { unreachable!("it is called once") };
+        result
     }
 
     /// Returns the pool, unless it has been freed or belongs to another process.
     fn shared(&self) -> Option<Arc<Shared>> {
-        reach(self.key, |at| at.shared().cloned())
+        find(self.key).ok()
     }
 
     /// Returns the counters and the size. A pool that no longer exists, or belongs to the parent of a fork, counts as
@@ -149,8 +153,10 @@ impl Handle {
     /// ```
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        let metrics = self.shared().map(|shared| shared.metrics());
-        metrics.unwrap_or_else(|| Metrics { is_closed: true, ..Metrics::default() })
+        match self.shared() {
+            Some(shared) => shared.metrics(),
+            None => Metrics { is_closed: true, ..Metrics::default() },
+        }
     }
 
     /// Returns how many threads the pool may have, from the core size to the maximum: `0..=0` for a pool that no
@@ -189,7 +195,7 @@ impl Handle {
     #[doc(alias = "set_num_threads")]
     pub fn resize(&self, threads: impl Into<Threads>) -> io::Result<()> {
         let refuse = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
-        let shared = self.shared().ok_or_else(|| self.gone())?;
+        let shared = find(self.key)?;
         let threads = threads.into().check().map_err(refuse)?;
         if shared.config.is_driven {
             return Err(refuse(
@@ -219,18 +225,13 @@ impl Handle {
     /// ```
     #[doc(alias = "start_core_threads")]
     pub fn prestart(&self) -> io::Result<()> {
-        self.shared().ok_or_else(|| self.gone())?.start_core(usize::MAX)
+        find(self.key)?.start_core(usize::MAX)
     }
 
     /// Whether the pool no longer accepts submissions from outside, or no longer exists.
     #[cfg(feature = "futures")]
     pub(crate) fn is_closed(&self) -> bool {
         self.shared().is_none_or(|shared| shared.is_closed())
-    }
-
-    /// Returns why the pool does not exist.
-    fn gone(&self) -> Reason {
-        if self.key.is_here() { Reason::Closed } else { Reason::Forked }
     }
 
     /// Waits until the pool is idle: at one moment after the call, no job is queued and no job runs. Then returns
@@ -288,12 +289,14 @@ impl Handle {
     }
 
     fn wait_until_idle(&self, timeout: Option<Duration>) -> bool {
-        self.shared().is_some_and(|shared| {
-            shared.may_wait_idle() && {
-                self.key.if_threadless().into_iter().for_each(|key| catch_up(Some(key)));
-                shared.wait_idle(timeout, wait_until)
-            }
-        })
+        let Some(shared) = self.shared() else { return false };
+        if !shared.may_wait_idle() {
+            return false;
+        }
+        if self.key.if_threadless().is_some() {
+            catch_up(Some(self.key));
+        }
+        shared.wait_idle(timeout, wait_until)
     }
 
     /// Closes the pool: from now on, submissions from outside are rejected. Never blocks.

@@ -3,10 +3,11 @@
 #[cfg(feature = "histograms")]
 use brigade_observe::Histograms;
 use brigade_observe::{Dump, JobDump, Stretch, WaitDump};
+use brigade_task::JobId;
 
 use super::Handle;
-use super::deadlock::waits_of;
-use crate::engine::reach;
+use super::deadlock::listed::waits_of;
+use crate::engine::find;
 
 impl Handle {
     /// Returns a snapshot of the pool: the numbers of threads, of queued jobs and of pending futures, and the waits of
@@ -54,27 +55,23 @@ impl Handle {
     /// ```
     #[must_use]
     pub fn dump(&self) -> Dump {
-        let read = reach(self.key, |at| {
-            at.shared().map(|shared| (shared.dump(), shared.config.observer.clone()))
-        });
-        let Some(((mut dump, running), observer)) = read else { return Dump::of_none() };
-        let running = || {
-            let indexed = running.iter().enumerate();
-            indexed.flat_map(|(index, all)| all.iter().map(move |one| (index, one)))
+        let Ok(shared) = find(self.key) else { return Dump::of_none() };
+        let (mut dump, running) = shared.dump();
+        let Some(waits) = waits_of(self.key) else {
+            dump.are_waits_known = false;
+            return dump;
         };
-        let waits = waits_of(self.key);
-        dump.are_waits_known = waits.is_some();
-        for (index, is_for_any, awaited) in waits.into_iter().flatten() {
-            let is_awaited =
-                |&(_, one): &(usize, &Stretch)| one.id.is_some_and(|id| awaited.contains(&id));
-            let mut wait = WaitDump::default();
-            (wait.is_for_any, wait.awaited) = (is_for_any, awaited.len());
-            let found = running().filter(is_awaited);
-            wait.running = found.map(|(index, one)| (index, JobDump::new(one))).collect();
-            wait.pending =
-                observer.iter().flat_map(|observer| observer.pending(&awaited)).collect();
-            let worker = dump.workers.get_mut(index);
-            worker.into_iter().for_each(|worker| worker.waits.push(wait.clone()));
+        dump.are_waits_known = true;
+        for (index, is_for_any, awaited) in waits {
+            if let Some(worker) = dump.workers.get_mut(index) {
+                let mut wait = WaitDump::default();
+                (wait.is_for_any, wait.awaited) = (is_for_any, awaited.len());
+                note_running(&mut wait, &awaited, &running);
+                if let Some(observer) = &shared.config.observer {
+                    wait.pending = observer.pending(&awaited);
+                }
+                worker.waits.push(wait);
+            }
         }
         dump
     }
@@ -93,6 +90,17 @@ impl Handle {
     #[cfg(feature = "histograms")]
     #[must_use]
     pub fn histograms(&self) -> Option<Histograms> {
-        reach(self.key, |at| at.shared()?.config.observer.as_ref()?.histograms())
+        find(self.key).ok()?.config.observer.as_ref()?.histograms()
+    }
+}
+
+/// Notes the awaited jobs that run.
+fn note_running(wait: &mut WaitDump, awaited: &[JobId], running: &[Vec<Stretch>]) {
+    for (index, all) in running.iter().enumerate() {
+        for one in all {
+            if one.id.is_some_and(|id| awaited.contains(&id)) {
+                wait.running.push((index, JobDump::new(one)));
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use brigade_trace::{Session, Trace, TraceError};
 
 use super::Handle;
-use crate::engine::{At, Shared, reach};
+use crate::engine::{Shared, find};
 use crate::values::{Reason, opaque};
 
 impl Handle {
@@ -39,14 +39,14 @@ impl Handle {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn start_trace(&self) -> Result<Tracing, TraceError> {
-        reach(self.key, |at| match (at, at.shared()) {
-            (_, Some(shared)) => {
+        match find(self.key) {
+            Ok(shared) => {
                 let session = shared.begin_trace()?;
-                Ok(Tracing { shared: Some(shared.clone()), session })
+                Ok(Tracing { shared: Some(shared), session })
             }
-            (At::Gone(Reason::Forked), None) => Err(TraceError::Forked),
-            (_, None) => Err(TraceError::Ended),
-        })
+            Err(Reason::Forked) => Err(TraceError::Forked),
+            Err(_) => Err(TraceError::Ended),
+        }
     }
 }
 

@@ -67,7 +67,7 @@ use brigade_io::DriverSupply;
 use brigade_sync::OnceLock;
 use brigade_sync::fork::PerProcess;
 
-use crate::engine::{closed, reach};
+use crate::engine::{closed, find};
 use crate::pool::default_pool;
 
 /// Calls a closure. I/O resources that it creates belong to the default pool, unless the thread has entered a pool.
@@ -80,10 +80,8 @@ pub(crate) fn enter_default<R>(call: impl FnOnce() -> R) -> R {
     }
     let supply = SUPPLY.get().get_or_init(|| {
         DriverSupply::new(|| {
-            reach(default_pool().handle().key, |at| match at.shared() {
-                Some(shared) => shared.driver(),
-                None => Err(closed()),
-            })
+            let shared = find(default_pool().handle().key).map_err(|_| closed())?;
+            shared.driver()
         })
     });
     supply.enter(call)

@@ -94,13 +94,19 @@ impl Handle {
 }
 
 /// Runs a future to completion, without entering a pool.
-pub(crate) fn wait_for<F: Future>(future: Pin<&mut F>) -> F::Output {
+pub(crate) fn wait_for<F: Future>(mut future: Pin<&mut F>) -> F::Output {
     let thread = BlockedThread::of_this_thread();
-    let wait = |worker: Option<&Worker>| match worker {
-        None if pool_of_work().is_none() => wait_outside(future, &thread),
-        _ => wait_for_jobs(future, &thread, worker),
+    let mut output = None;
+    let mut wait = |worker: Option<&Worker>| {
+        let future = future.as_mut();
+        output = Some(match worker {
+            None if pool_of_work().is_none() => wait_outside(future, &thread),
+            _ => wait_for_jobs(future, &thread, worker),
+        });
     };
-    apart(|| wait_as(entered(), wait))
+    apart(|| wait_as(entered(), &mut wait));
+    let Some(output) = output else { unreachable!("it is called once") };
+    output
 }
 
 fn wait_outside<F: Future>(mut future: Pin<&mut F>, thread: &ThisThread) -> F::Output {
@@ -195,7 +201,7 @@ impl<'a> Woken<'a> {
 
     fn wait(&mut self) {
         let key = self.noted.owned.or_else(|| entered().and_then(Key::if_threadless));
-        wait_as(key, |worker| match worker {
+        wait_as(key, &mut |worker| match worker {
             Some(worker) if worker.shared.key.is_here() => {
                 if self.thread.has_token() {
                     // The future was woken during its poll, most often by itself.

@@ -35,10 +35,11 @@ impl Schedule for OnWorker {
     }
 
     fn schedule(self, job: Job, _: Woken) {
-        reach(self.key, |at| match at.shared() {
-            Some(shared) => shared.send_local(self.index, job),
+        let mut job = Some(job);
+        reach(self.key, &mut |at| match (at.shared(), job.take()) {
+            (Some(shared), Some(job)) => shared.send_local(self.index, job),
             // In a forked child. Otherwise the worker and the pool exist as long as the future.
-            None => core::mem::forget(job),
+            (_, job) => core::mem::forget(job),
         });
     }
 
@@ -51,9 +52,12 @@ impl Schedule for OnWorker {
     }
 
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
-        reach(self.key, |at| {
-            at.count_released(outcome, unclaimed);
-            at.shared().into_iter().for_each(|shared| shared.release_local(self.index, number));
+        let mut unclaimed = Some(unclaimed);
+        reach(self.key, &mut |at| {
+            at.count_released(outcome, unclaimed.take().flatten());
+            if let Some(shared) = at.shared() {
+                shared.release_local(self.index, number);
+            }
         });
     }
 }
@@ -124,38 +128,27 @@ where
         let future: Boxed<F::Output> = Box::pin(future);
         return spawn_local_as(pool, is_own, future, place);
     }
-    let mut future = Some(future);
-    let spawned = wait_as(pool, |worker| {
-        let stays = |own: &&Worker| own.shared.key.if_threadless().is_none() && is_own(own);
-        let own = worker.filter(stays)?;
-        Some(spawn_local_on(own, future.take()?, place))
+    let (mut future, mut spawned) = (Some(future), None);
+    wait_as(pool, &mut |worker| match worker {
+        Some(own) if own.shared.key.if_threadless().is_none() && is_own(own) => {
+            let Some(future) = future.take() else { return };
+            let (key, index) = (own.shared.key, own.index);
+            let scheduler = OnWorker { key, index, thread: current_id() };
+            let watcher = watcher_of(key, place, None, Some(Priority::Normal));
+            let Spawned { job, handle } = if watcher.watches() {
+                let future: Boxed<F::Output> = Box::pin(future);
+                Spawned::local(Watched::new(watcher, None, future), scheduler)
+            } else {
+                Spawned::local(future, scheduler)
+            };
+            own.accept_local();
+            own.shared.send_local(index, job);
+            spawned = Some(JoinHandle::of_mail(handle, key));
+        }
+        _ => {}
     });
     drop_contained(future);
     spawned
 }
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T>>>;
-
-/// Spawns a future that need not be `Send` on a worker, which must be the calling thread.
-fn spawn_local_on<F>(
-    worker: &Worker,
-    future: F,
-    place: &'static Location<'static>,
-) -> JoinHandle<F::Output>
-where
-    F: Future + 'static,
-    F::Output: 'static,
-{
-    let (key, index) = (worker.shared.key, worker.index);
-    let scheduler = OnWorker { key, index, thread: current_id() };
-    let watcher = watcher_of(key, place, None, Some(Priority::Normal));
-    let Spawned { job, handle } = if watcher.watches() {
-        let future: Boxed<F::Output> = Box::pin(future);
-        Spawned::local(Watched::new(watcher, None, future), scheduler)
-    } else {
-        Spawned::local(future, scheduler)
-    };
-    worker.accept_local();
-    worker.shared.send_local(index, job);
-    JoinHandle::of_mail(handle, key)
-}

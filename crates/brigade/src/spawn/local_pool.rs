@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use brigade_sync::thread::Inherited;
 
-use crate::engine::{Child, Driven, Key, Kind, Shared, Worker, forget, resources_of, wait_until};
+use crate::engine::{
+    Child, Driven, Key, Kind, Shared, Worker, forget, link_driven, resources_of, wait_until,
+};
 use crate::handle::{Handle, JoinHandle};
 use crate::spawn::{block_on, spawn_local_as, wait_for};
 use crate::values::{Config, Shutdown, opaque};
@@ -147,6 +149,7 @@ impl LocalPool {
 
     /// Like [`new`](Self::new), with a changed configuration.
     pub(crate) fn configured(change: impl FnOnce(&mut Config)) -> io::Result<Self> {
+        link_driven();
         let mut config = Config { inherited: Inherited::here(), ..Config::default() };
         config.have_no_thread();
         change(&mut config);
@@ -205,8 +208,9 @@ impl LocalPool {
     #[track_caller]
     pub fn run_until<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
-        let ran = self.driven.run(|_| wait_for(future.as_mut()));
-        ran.unwrap_or_else(|| block_on(future))
+        let mut output = None;
+        self.driven.run(&mut |_| output = Some(wait_for(future.as_mut())));
+        output.unwrap_or_else(|| block_on(future))
     }
 
     /// Spawns a future that need not be `Send` to this pool. Like [`spawn_local`](crate::spawn_local), but from

@@ -22,7 +22,8 @@ use brigade_sync::time;
 use brigade_task::{Guard, Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken};
 
 use crate::engine::{
-    At, ClassKey, Group, Key, Permit, Worker, class_here, drop_off_pool, reach_inline, with_worker,
+    At, ClassKey, Group, Key, Permit, Worker, class_here, drop_off_pool, reach, reach_on_worker,
+    reach_once, with_worker,
 };
 use crate::handle::deadlock::is_awaited;
 use crate::handle::discards;
@@ -78,6 +79,7 @@ impl Belongs for OfScope {
 impl<G: Belongs> Schedule for OnPool<G> {
     const STOPS_ALL: fn() -> bool = if G::IS_SCOPES { discards } else { stops };
 
+    #[inline]
     fn schedule(self, job: Job, woken: Woken) {
         let Self(key, group) = self;
         if !key.if_normal().is_here() {
@@ -85,12 +87,9 @@ impl<G: Belongs> Schedule for OnPool<G> {
             return core::mem::forget(job);
         }
         if let Some(group) = group.group() {
-            let own = |own: &&Worker| own.is_of(key.key());
-            with_worker(|worker| {
-                worker.filter(own).into_iter().for_each(|own| own.note_member(group, &job));
-            });
+            note_member(key.key(), group, &job);
         }
-        let refused = with_worker(|worker| match worker {
+        let refused = with_worker(move |worker| match worker {
             Some(own) if own.is_of(key.if_normal()) => own.resume(Priority::Normal, job, woken),
             _ => schedule_elsewhere(key, job, woken),
         });
@@ -112,16 +111,14 @@ impl<G: Belongs> Schedule for OnPool<G> {
     }
 
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
-        reach_inline(self.0.key(), |at| {
-            at.count_released(outcome, unclaimed);
-            at.shared().into_iter().for_each(|shared| shared.release(number));
-        });
+        release(self.0.key(), number, outcome, unclaimed);
     }
 
     fn give_back(self) {
-        reach_inline(self.0.key(), |at| {
-            let permits = at.shared().and_then(|shared| shared.permits.as_ref());
-            permits.into_iter().for_each(|permits| permits.give_back());
+        reach(self.0.key(), &mut |at| {
+            if let Some(permits) = at.shared().and_then(|shared| shared.permits.as_ref()) {
+                permits.give_back();
+            }
         });
     }
 }
@@ -129,7 +126,7 @@ impl<G: Belongs> Schedule for OnPool<G> {
 /// Whether this pending future of the pool is cancelled now: the pool is closed, and no job of the pool waits for it.
 #[inline]
 fn cuts(pool: Key, future: RunningFuture) -> bool {
-    reach_inline(pool, |at| {
+    reach_on_worker(pool, |at| {
         at.shared().is_some_and(|shared| shared.cuts(|| is_awaited(pool, future)))
     })
 }
@@ -146,7 +143,7 @@ fn stops() -> bool {
 
 /// Lists a future that is about to wait; returns the number.
 fn bind(key: Key, task: TaskRef) -> u32 {
-    reach_inline(key, |at| match at.shared() {
+    reach_on_worker(key, |at| match at.shared() {
         Some(shared) => shared.bind(task),
         None => {
             // In a forked child the task is never woken, and must not be dropped. Otherwise this is the only reference,
@@ -159,11 +156,29 @@ fn bind(key: Key, task: TaskRef) -> u32 {
     })
 }
 
+/// Counts an ended future, and removes it from the list.
+fn release(key: Key, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+    reach_on_worker(key, |at| {
+        at.count_released(outcome, unclaimed);
+        if let Some(shared) = at.shared() {
+            shared.release(number);
+        }
+    });
+}
+
+/// Notes a woken future of a group.
+fn note_member(key: Key, group: Group, job: &Job) {
+    with_worker(|worker| match worker {
+        Some(own) if own.is_of(key) => own.note_member(group, job),
+        _ => {}
+    });
+}
+
 /// Queues a future woken by a foreign thread, or a future not of the default class. Returns the job if it will not be
 /// polled any more.
 #[inline(never)]
 fn schedule_elsewhere(key: ClassKey, job: Job, woken: Woken) -> Result<(), Job> {
-    reach_inline(key.key(), |at| match at {
+    reach_once(key.key(), |at| match at {
         At::Worker(worker) => worker.resume(key.class(), job, woken),
         At::Outside(shared) => shared.resume(key.class(), job),
         At::Gone(_) => Err(job),
@@ -192,7 +207,9 @@ impl Guard for FirstPoll {
     }
 
     fn leave(self) {
-        self.permit.into_iter().for_each(Permit::leave);
+        if let Some(permit) = self.permit {
+            permit.leave();
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use brigade_task::{Spawnable, is_large};
 
 use super::named::AsFuture;
 use super::watched::{Boxed, Watched};
-use super::{class_key, future_of, make_future};
+use super::{class_key, make_future};
 use crate::engine::Permit;
 use crate::handle::{Handle, JoinHandle};
 use crate::submission::{
@@ -124,13 +124,17 @@ impl JobBuilder {
         F::Output: Send + 'static,
     {
         let Self { key, options: Options { deadline, ref name, class }, .. } = self;
-        if const { is_large::<F>() } || !key.is_plain() || name.is_some() {
+        let has_room = matches!(room, Some(Some(_)));
+        if const { is_large::<F>() } || !key.is_plain() || name.is_some() || has_room {
             return self.spawn_boxed(room, place, Boxed::New(Box::new(future)));
         }
+        // Before the calls that may unwind: neither holds anything.
+        drop(self.options.name);
+        drop(room);
         let made = make_future(class_key(key, class), (), AsFuture { future }, None, deadline);
-        let spawned = submit_job(made, |job| accept(key, class, job), future_of)
-            .map_err(|rejected| rejected.map(AsFuture::<F>::boxed));
-        spawned.map(|handle| JoinHandle::new(handle, key))
+        let back = AsFuture::<F>::of_job;
+        submit_job(made, |job| accept(key, class, job), back)
+            .map(|handle| JoinHandle::new(handle, key))
     }
 
     #[cold]

@@ -7,12 +7,11 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::borrow::Cow;
 
-use brigade_observe::{Watch, Watcher};
 use brigade_task::{Job, Spawnable, is_cancelled};
 
 use super::future_of;
 use crate::submission::job_name;
-use crate::values::Rejected;
+use crate::values::{Rejected, Watch, Watcher};
 
 /// A future with all additions.
 pub(crate) struct Watched<B> {

@@ -4,14 +4,13 @@
 
 use core::any::Any;
 
-use brigade_observe::{Watch, Watcher};
 use brigade_sync::call_user;
 use brigade_task::{Cause, Job, Work};
 
 use super::options::Options;
 use super::{Receipt, job_name};
 use crate::engine::{Permit, now};
-use crate::values::{Rejected, closure_of};
+use crate::values::{Rejected, Watch, Watcher, closure_of};
 
 /// A closure of any type.
 pub(crate) trait Closure<T>: Send {
@@ -94,10 +93,12 @@ pub(crate) fn make_job<R: Receipt>(
     work: Box<dyn Closure<R::Output>>,
 ) -> (Job, R) {
     // A handle keeps more than a `Queued` in any case.
-    if !R::IS_HANDLE && !watcher.watches() && !options.is_stored() {
-        return R::make(Queued { permit, work });
-    }
-    R::make(Boxed { permit, options, work, watch: watcher.begin(R::IS_HANDLE) })
+    let (job, receipt) = if !R::IS_HANDLE && !watcher.watches() && !options.is_stored() {
+        R::make(Queued { permit, work })
+    } else {
+        R::make(Boxed { permit, options, work, watch: watcher.begin(R::IS_HANDLE) })
+    };
+    (job.into(), receipt)
 }
 
 /// Returns the closure of a rejected job made by [`make_job`].

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use brigade_task::{Job, drop_contained};
 
 use super::watcher::watcher_of;
-use crate::engine::{reach, with_worker};
+use crate::engine::{reach_once, with_worker};
 use crate::handle::{Handle, JoinHandle};
-use crate::values::{Priority, Reason, refuse};
+use crate::values::{Priority, refuse};
 
 impl Handle {
     /// Runs a closure on each thread of the pool, once, and returns a handle for each call, in the order of the
@@ -65,28 +65,9 @@ impl Handle {
         F: Fn(usize) -> R + Send + Sync + 'static,
         R: Send + 'static,
     {
-        match self.share(call, Location::caller()) {
-            Ok(handles) => handles,
-            Err(reason) => refuse(reason),
-        }
-    }
-
-    /// Sends the closure to each worker.
-    ///
-    /// # Errors
-    /// If the pool does not accept it.
-    fn share<F, R>(
-        &self,
-        call: F,
-        place: &'static Location<'static>,
-    ) -> Result<Vec<JoinHandle<R>>, Reason>
-    where
-        F: Fn(usize) -> R + Send + Sync + 'static,
-        R: Send + 'static,
-    {
-        let call = Arc::new(call);
+        let (call, place) = (Arc::new(call), Location::caller());
         let watcher = watcher_of(self.key, place, None, Some(Priority::Normal));
-        let shares = reach(self.key, |at| {
+        let shares = reach_once(self.key, |at| {
             let shared = at.shared().ok_or_else(|| at.refusal())?;
             shared.broadcast(at.worker().is_some(), || {
                 let (call, watcher) = (call.clone(), watcher.clone());
@@ -101,6 +82,9 @@ impl Handle {
         // The shares may have ended.
         drop_contained(call);
         let of_worker = |(_, handle)| JoinHandle::of_mail(handle, self.key);
-        Ok(shares?.into_iter().map(of_worker).collect())
+        match shares {
+            Ok(shares) => shares.into_iter().map(of_worker).collect(),
+            Err(reason) => refuse(reason),
+        }
     }
 }

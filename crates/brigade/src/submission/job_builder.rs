@@ -12,7 +12,7 @@ use super::accept::{accept, submit_job};
 use super::boxed::{make_job, unbox, unmade};
 use super::watcher::watcher_of;
 use super::{Options, Receipt, Submission};
-use crate::engine::{Key, class_here, reach};
+use crate::engine::{Key, class_here, reach_once};
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Priority, Rejected, WhenFull, closure_of};
 
@@ -197,7 +197,10 @@ impl JobBuilder {
             return submission.submit_large(work, key, handle);
         }
         let submitted = match key.is_plain() && !options.is_stored() {
-            true => submit_job(R::make(work), |job| accept(key, options.class, job), closure_of),
+            true => {
+                let accept = |job: R::Job| accept(key, options.class, job.into());
+                submit_job(R::make(work), accept, closure_of)
+            }
             false => Submission { work, when_full, options: Some(options), place }.submit(key),
         };
         submitted.map(handle)
@@ -268,7 +271,7 @@ impl JobBuilder {
     {
         let is_set = self.options.is_stored() || self.options.class.is_some();
         if self.key.is_plain() && !is_set {
-            return reach(self.key, |at| at.submit_batch(jobs));
+            return reach_once(self.key, |at| at.submit_batch(jobs));
         }
         let mut jobs = jobs.into_iter();
         let submit = |job| self.clone().submit_job(job, place, identity);
@@ -315,7 +318,7 @@ impl JobBuilder {
         let watcher = watcher_of(key, Location::caller(), options.name.as_ref(), Some(class));
         let is_plain = !watcher.watches() && !options.is_stored();
         let mut jobs = jobs.into_iter();
-        let refused = reach(key, |at| {
+        let refused = reach_once(key, |at| {
             let mut made = jobs.by_ref().map(|work| match is_plain {
                 true => Job::new(work),
                 false => make_job::<()>(watcher.clone(), None, options.clone(), Box::new(work)).0,

@@ -15,6 +15,7 @@ pub(crate) mod job_name;
 mod on_worker;
 mod options;
 mod reserve;
+#[cfg_attr(not(feature = "observe"), path = "unwatched.rs")]
 mod watcher;
 
 use core::convert::identity;
@@ -23,7 +24,7 @@ use std::time::Instant;
 
 use brigade_task::Job;
 
-use crate::engine::{Admission, Key, Permit, reach};
+use crate::engine::{Admission, Key, Permit, reach_once};
 use crate::values::{Priority, Rejected, WhenFull};
 pub(crate) use accept::{ADMIT, Receipt, accept, admit_bounded, submit, submit_job};
 pub(crate) use boxed::{Closure, make_job, returned, unmade};
@@ -118,7 +119,7 @@ pub(crate) fn submit_admitted<W, R>(
     make: impl FnOnce(Option<Permit>, W) -> (Job, R),
     back: impl FnOnce(Job) -> W,
 ) -> Result<R, Rejected<W>> {
-    reach(key, |at| {
+    reach_once(key, |at| {
         // Dropped last: the destructor of an evicted job may wait for room.
         let (permit, how, _evicted) = match at.admit(admitted) {
             Admission::Queue(permit) => (permit, None, None),

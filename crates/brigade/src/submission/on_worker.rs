@@ -9,7 +9,7 @@ use super::boxed::{make_job, returned, unmade};
 use super::job_builder::JobBuilder;
 use super::options::Options;
 use super::watcher::watcher_of;
-use crate::engine::{Key, reach};
+use crate::engine::{Key, reach_once};
 use crate::handle::JoinHandle;
 use crate::values::{Priority, Rejected};
 
@@ -24,7 +24,7 @@ pub struct JobOnWorker {
 
 impl JobBuilder {
     /// Submits to the thread with this [index](crate::current_worker_index), and to no other thread: for work bound
-    /// to a thread, such as a thread-local cache or a [pinned](crate::Builder::pin) CPU.
+    /// to a thread, such as a thread-local cache or a pinned CPU.
     ///
     /// The closure runs like a share of a [broadcast](crate::Handle::broadcast): before most queued jobs, and beyond
     /// the pool's [capacity](crate::Builder::capacity). It waits while its thread runs another job, even if other
@@ -102,7 +102,7 @@ impl JobOnWorker {
 /// # Errors
 /// Returns the share if it is not accepted.
 fn send(key: Key, index: usize, share: Job) -> Result<(), Rejected<Job>> {
-    reach(key, |at| match at.shared() {
+    reach_once(key, |at| match at.shared() {
         Some(shared) => shared
             .send_to(index, at.worker().is_some(), share)
             .map_err(|(share, reason)| at.reject(share, reason)),

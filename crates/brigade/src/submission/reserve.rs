@@ -12,7 +12,7 @@ use super::accept::{accept, submit_job};
 use super::boxed::{make_job, returned, unmade};
 use super::watcher::watcher_of;
 use super::{Admitted, JobBuilder, Receipt};
-use crate::engine::{Admission, At, Key, Permit, Room, Waiter, reach};
+use crate::engine::{Admission, At, Key, Permit, Room, Waiter, find, reach, with_worker};
 use crate::handle::JoinHandle;
 use crate::handle::awaited::polling_thread;
 use crate::values::{Reason, Rejected, WhenFull};
@@ -68,14 +68,15 @@ fn reserve_or_wait(
     context: &Context<'_>,
 ) -> Poll<Result<Option<Permit>, Reason>> {
     // A worker must not wait for itself, nor must a future on it.
-    let on_own_worker = reach(key, |at| at.worker().is_some());
+    let on_own_worker = with_worker(|own| own.is_some_and(|own| own.is_of(key)));
     if on_own_worker {
         // The job needs no permit, so its run must not delay the next waiter.
         *waiter = None;
     }
     let mut is_registered = false;
     loop {
-        let room = reach(key, try_reserve);
+        let mut room = Err(Reason::Closed);
+        reach(key, &mut |at| room = try_reserve(at));
         match room {
             Err(Reason::Full) if on_own_worker => return Poll::Ready(Ok(None)),
             Err(Reason::Full) if is_registered => {
@@ -90,7 +91,7 @@ fn reserve_or_wait(
             }
         }
         if waiter.is_none() {
-            let permits = reach(key, |at| at.shared()?.permits.clone());
+            let permits = find(key).ok().and_then(|shared| shared.permits.clone());
             *waiter = permits.map(Waiter::new);
         }
         if let Some(waiter) = waiter {

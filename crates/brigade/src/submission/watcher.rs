@@ -33,10 +33,14 @@ fn new_watcher(
         Priority::Normal => "normal",
         Priority::Low => "low",
     };
-    let label = JobLabel { name: name.cloned(), place, class };
-    let watcher =
-        reach(key, |at| Some(Watcher::new(at.shared()?.config.observer.as_ref()?, label)));
-    watcher.unwrap_or_default()
+    let mut watcher = Watcher::default();
+    reach(key, &mut |at| {
+        if let Some(observer) = at.shared().and_then(|shared| shared.config.observer.as_ref()) {
+            let label = JobLabel { name: name.cloned(), place, class };
+            watcher = Watcher::new(observer, label);
+        }
+    });
+    watcher
 }
 
 impl Site for Key {
@@ -61,6 +65,6 @@ impl Site for Key {
     }
 
     fn hook_panicked(&self) {
-        with_worker(|own| own.into_iter().for_each(Worker::count_panic));
+        with_worker(|own| _ = own.map(Worker::count_panic));
     }
 }

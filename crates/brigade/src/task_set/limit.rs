@@ -10,7 +10,7 @@ use std::sync::Arc;
 use brigade_sync::Mutex;
 use brigade_task::{Cause, Job};
 
-use crate::engine::{Key, cancel_contained, reach};
+use crate::engine::{Key, cancel_contained, reach, reach_once};
 use crate::values::Priority;
 
 /// A waiting job, with its number and class.
@@ -94,10 +94,12 @@ impl Limit {
             state.admitted += 1;
             let owner = state.owner.take();
             drop(state);
-            if let Err(job) = reach(self.pool, |at| at.accept_late(class, job)) {
+            if let Err(job) = reach_once(self.pool, |at| at.accept_late(class, job)) {
                 self.cancel(Some(job), 0..usize::MAX);
             }
-            owner.into_iter().for_each(Waker::wake);
+            if let Some(owner) = owner {
+                owner.wake();
+            }
         }
     }
 
@@ -116,7 +118,7 @@ impl Limit {
         drop(state);
         for job in rejected.into_iter().chain(line.into_iter().map(|(.., job)| job)) {
             let outcome = cancel_contained(job, cause);
-            reach(self.pool, |at| at.count_unqueued(outcome));
+            reach(self.pool, &mut |at| at.count_unqueued(outcome));
         }
         count
     }

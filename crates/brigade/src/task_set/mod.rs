@@ -62,7 +62,7 @@ use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::{budget::Turn, time};
 use brigade_task::{Completions, Job, JoinError, Spawnable, is_large};
 
-use crate::engine::{At, Group, Key, Members, Permit, Shared, Worker, class_here, reach};
+use crate::engine::{At, Group, Key, Members, Permit, Shared, class_here, reach_once};
 use crate::handle::awaited::note_pool;
 use crate::handle::{Handle, JoinHandle, cancel, cancel_at_drop};
 use crate::pool::here;
@@ -370,7 +370,7 @@ impl<T> TaskSet<T> {
     ) -> Result<usize, Rejected<W>> {
         let (number, limit) = (self.next, self.limit.as_ref());
         assert!(number != usize::MAX, "as many jobs as a set may be given");
-        let handle = reach(self.pool.key, |at| {
+        let handle = reach_once(self.pool.key, |at| {
             let Some(shared) = at.shared().filter(|shared| limit.is_none() || !refuses(at, shared))
             else {
                 return Err(at.rejected(work));
@@ -758,7 +758,10 @@ impl<T> TaskSet<T> {
 
 /// Whether the pool would reject a job submitted now.
 fn refuses(at: At<'_>, shared: &Shared) -> bool {
-    at.worker().map_or_else(|| shared.is_closed(), Worker::discards)
+    match at.worker() {
+        Some(worker) => worker.discards(),
+        None => shared.is_closed(),
+    }
 }
 
 /// Registers a job just made with the list, to be listed when it ends.

@@ -72,19 +72,19 @@ impl<T> TaskSet<T> {
     /// Waits until this many jobs have ended. On a worker of the pool, runs jobs that have not started. Returns
     /// `false` if the wait would never end.
     pub(super) fn wait_for(&mut self, ended: usize) -> bool {
+        let mut waited = true;
         // In a forked child there is nothing to wait for.
-        !self.is_here()
-            || wait_as(Some(self.pool.key), |worker| {
-                let Some(worker) = worker else {
-                    self.sleep(ended, None);
-                    return true;
-                };
-                let (group, woken) = (self.group, mem::take(&mut self.woken));
-                let wait = || self.wait_on(worker, ended);
-                let (waited, woken) = worker.wait_for_group(group, woken, wait);
-                self.woken = woken;
-                waited
-            })
+        if self.is_here() {
+            wait_as(Some(self.pool.key), &mut |worker| match worker {
+                Some(worker) => {
+                    let (group, woken) = (self.group, mem::take(&mut self.woken));
+                    let wait = || self.wait_on(worker, ended);
+                    (waited, self.woken) = worker.wait_for_group(group, woken, wait);
+                }
+                None => self.sleep(ended, None),
+            });
+        }
+        waited
     }
 
     /// Like [`wait_for`](Self::wait_for), on a worker.

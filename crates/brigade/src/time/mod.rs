@@ -77,7 +77,7 @@ mod timer;
 
 use std::time::{Duration, Instant};
 
-use crate::engine::FAR;
+use crate::engine::{Entry, FAR, Key, TimerKey, reach_on_worker};
 
 pub use crate::engine::now;
 #[cfg(feature = "test-util")]
@@ -148,6 +148,16 @@ fn later(from: Instant, after: Duration) -> Instant {
 
 /// The panic message for a period of 0.
 const NO_PERIOD: &str = "the period must be greater than zero";
+
+/// Sets a timer of a pool; `None` if the pool does not accept it.
+fn start_timer(pool: Key, at: Instant, entry: Entry) -> Option<TimerKey> {
+    reach_on_worker(pool, |pool| pool.shared()?.set_timer(at, entry).ok())
+}
+
+/// Removes a timer of a pool; `None` if it has fired, or the pool no longer exists.
+fn stop_timer(pool: Key, timer: TimerKey) -> Option<Entry> {
+    reach_on_worker(pool, |pool| pool.shared()?.remove_timer(timer))
+}
 
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {

@@ -24,17 +24,16 @@ use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brigade_observe::{ListedTimer, Watch, Watcher};
 use brigade_sync::{Defer, Mutex, MutexGuard, call_user};
 use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
 
-use super::Missed;
 use super::timer::{Control, Stage, Timer, TimerState};
+use super::{Missed, start_timer, stop_timer};
 use crate::engine::{
-    Due, Entry, Key, TimerKey, class_here, drop_off_pool, now_in, reach, reach_inline,
+    Due, Entry, Key, TimerKey, class_here, drop_value_off_pool, now_in, reach, reach_once,
 };
 use crate::submission::{JobBuilder, Options, job_name, watcher_of};
-use crate::values::{Priority, Rejected};
+use crate::values::{ListedTimer, Priority, Rejected, Watch, Watcher};
 
 /// A closure, and the state of its runs.
 struct Schedule<F> {
@@ -81,7 +80,7 @@ pub(super) fn schedule<F: Send + 'static>(
         return Ok(Timer::new(schedule, pool));
     }
     let Some(closure) = schedule.closure.lock().take() else { unreachable!("nothing took it") };
-    Err(reach(pool, |at| at.rejected(closure)))
+    Err(reach_once(pool, |at| at.rejected(closure)))
 }
 
 impl<F: Send + 'static> Schedule<F> {
@@ -181,8 +180,7 @@ impl<F: Send + 'static> Control for Schedule<F> {
         if is_here {
             unset_timer(self.pool, timer);
             // The closure may own the next timer.
-            let (pool, ends) = (self.pool, Defer(move || self.end()));
-            drop_off_pool(pool, Job::new(move || drop(ends)));
+            drop_value_off_pool(self.pool, Box::new(Defer(move || self.end())));
         }
         true
     }
@@ -208,25 +206,22 @@ impl Due for Listed {
 
 /// Sets the timer of a closure with this state; `false` if the pool rejects it.
 fn set_timer(pool: Key, at: Instant, entry: Entry, state: &Mutex<TimerState>) -> bool {
-    let set = reach_inline(pool, |pool| pool.shared()?.set_timer(at, entry).ok());
-    let Some(timer) = set else { return false };
+    let Some(timer) = start_timer(pool, at, entry) else { return false };
     let mut state = state.lock();
     if state.stage == Stage::Here && state.at == at {
         state.timer = Some(timer);
     } else {
         drop(state);
-        drop(reach_inline(pool, |pool| pool.shared()?.remove_timer(timer)));
+        drop(stop_timer(pool, timer));
     }
     true
 }
 
 /// Removes the timer of a cancelled closure, or notes that the job of a run is left in a queue.
 fn unset_timer(pool: Key, timer: Option<TimerKey>) {
-    reach(pool, |pool| {
-        if timer.and_then(|timer| pool.shared()?.remove_timer(timer)).is_none() {
-            pool.leaves_entry();
-        }
-    });
+    if timer.and_then(|timer| stop_timer(pool, timer)).is_none() {
+        reach(pool, &mut |pool| pool.leaves_entry());
+    }
 }
 
 /// A run of a schedule, as a job.
@@ -259,19 +254,26 @@ impl<F: Send + 'static> Work for Run<F> {
 impl<F: Send + 'static> Drop for Run<F> {
     fn drop(&mut self) {
         // A periodic closure whose job is dropped still runs again.
-        let dropped = self.schedule.take().filter(|schedule| schedule.take(Stage::Running));
-        dropped.into_iter().for_each(|schedule| schedule.go_on());
+        if let Some(schedule) = self.schedule.take() {
+            if schedule.take(Stage::Running) {
+                schedule.go_on();
+            }
+        }
     }
 }
 
 /// Calls a closure that runs once, and removes it.
 pub(super) fn once<F: FnOnce()>(closure: &mut Option<F>) {
-    closure.take().into_iter().for_each(call_user);
+    if let Some(closure) = closure.take() {
+        call_user(closure);
+    }
 }
 
 /// Calls a closure that runs many times.
 pub(super) fn many<F: FnMut()>(closure: &mut Option<F>) {
-    closure.iter_mut().for_each(call_user);
+    if let Some(closure) = closure {
+        call_user(closure);
+    }
 }
 
 #[cfg(all(test, not(brigade_loom)))]
@@ -280,13 +282,14 @@ mod tests {
 
     use super::*;
     use crate::Pool;
+    use crate::engine::find;
 
     #[test]
     fn a_timer_stays_only_while_its_closure_waits() {
         let pool = Pool::new(1);
         let key = pool.job().key;
         let at = now_in(key) + Duration::from_secs(3600);
-        let is_set = || reach(key, |pool| !pool.shared().unwrap().events.timers.is_empty());
+        let is_set = || !find(key).unwrap().events.timers.is_empty();
         let set = |stage, next| {
             let state = TimerState { stage, at: next, timer: None, ticks: 0, error: None };
             let state = Mutex::new(state);

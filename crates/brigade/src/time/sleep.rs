@@ -3,14 +3,13 @@
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker, ready};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::budget::Turn;
 
-use super::later;
-use crate::engine::{Entry, Key, Shared, TimerKey, now, now_in, reach_inline};
+use super::{later, start_timer, stop_timer};
+use crate::engine::{At, Entry, Key, TimerKey, now, now_in, reach_on_worker};
 use crate::handle::Handle;
 use crate::pool::default_pool;
 
@@ -102,8 +101,7 @@ impl Sleep {
     fn arm(&mut self, waker: &Waker) {
         let set = |pool: Handle| {
             let entry = Entry::Wake(waker.clone());
-            let timer = reach_inline(pool.key, |at| at.shared()?.set_timer(self.at, entry).ok());
-            timer.map(|timer| SleepState::Set(pool.key, timer))
+            Some(SleepState::Set(pool.key, start_timer(pool.key, self.at, entry)?))
         };
         let set = Handle::current().and_then(set).or_else(|| set(default_pool().handle()));
         self.state = set.expect(
@@ -121,8 +119,10 @@ impl Future for Sleep {
         let now = match self.state {
             SleepState::Set(pool, timer) => {
                 // A timer still set will fire, so the clock is not read.
-                let wakes = |shared: &Arc<Shared>| shared.events.timers.wake_by(timer, waker);
-                if reach_inline(pool, |at| at.shared().is_some_and(wakes)) {
+                let wakes = |at: At<'_>| {
+                    at.shared().is_some_and(|shared| shared.events.timers.wake_by(timer, waker))
+                };
+                if reach_on_worker(pool, wakes) {
                     note(|| Awaited::Timer(self.at));
                     return Poll::Pending;
                 }
@@ -146,7 +146,7 @@ impl Future for Sleep {
 impl Drop for Sleep {
     fn drop(&mut self) {
         if let SleepState::Set(pool, timer) = self.state {
-            drop(reach_inline(pool, |at| at.shared()?.remove_timer(timer)));
+            drop(stop_timer(pool, timer));
         }
     }
 }

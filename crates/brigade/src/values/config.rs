@@ -8,11 +8,12 @@ use std::io::{self, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use brigade_machine::{Neighbours, Pins};
-use brigade_observe::Observer;
 use brigade_sync::thread::{Inherited, NewThread, Thread, set_nice};
 use brigade_sync::{OnceLock, affinity};
 use brigade_task::{HeldPanic, drop_contained, split_name};
+
+use super::affinity::{Neighbours, Pins};
+use super::observed::Observer;
 
 /// Which queue takes the jobs submitted by a worker of the pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,8 +112,8 @@ impl OnPanic {
                 std::process::abort();
             }
             Self::Call(callback) => {
-                return panic::catch_unwind(AssertUnwindSafe(|| callback(payload)))
-                    .map_err(drop_contained);
+                let called = panic::catch_unwind(AssertUnwindSafe(|| callback(payload)));
+                return called.map_err(drop_contained);
             }
         }
         Ok(())
@@ -476,15 +477,18 @@ impl Hooks {
         let default = || *DEFAULT.get_or_init(|| by_user().unwrap_or(2 << 20));
         // The threads of a seeded run have stacks of their own.
         let is_known = self.spawner.is_none() && !cfg!(brigade_seeded);
-        is_known.then(|| asked.unwrap_or_else(default))
+        if is_known { Some(asked.unwrap_or_else(default)) } else { None }
     }
 
     /// The name of a worker's thread.
     pub(crate) fn thread_name(&self, index: usize) -> String {
-        let asked = self.name.as_ref().and_then(|name| {
+        if let Some(name) = &self.name {
             // User code: a panic here must not make a submission fail.
-            panic::catch_unwind(AssertUnwindSafe(|| name(index))).map_err(drop_contained).ok()
-        });
-        asked.unwrap_or_else(|| format!("brigade-{index}"))
+            match panic::catch_unwind(AssertUnwindSafe(|| name(index))) {
+                Ok(name) => return name,
+                Err(payload) => drop_contained(payload),
+            }
+        }
+        format!("brigade-{index}")
     }
 }

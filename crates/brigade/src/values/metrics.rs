@@ -48,12 +48,14 @@ impl Counters {
 
     /// Counts the worker's time from now on.
     pub(crate) fn wakes_up(&self) {
-        self.awake.iter().for_each(|awake| awake.add(awake.now().wrapping_neg()));
+        let Some(awake) = &self.awake else { return };
+        awake.add(awake.now().wrapping_neg());
     }
 
     /// Ends what `wakes_up` began.
     pub(crate) fn falls_asleep(&self) {
-        self.awake.iter().for_each(|awake| awake.add(awake.now()));
+        let Some(awake) = &self.awake else { return };
+        awake.add(awake.now());
     }
 }
 

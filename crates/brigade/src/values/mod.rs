@@ -1,8 +1,10 @@
 //! The values that users give to a pool and get from it: configuration, priorities, rejections, counters. This module
 //! must not know the engine.
 
+mod affinity;
 mod config;
 mod metrics;
+mod observed;
 mod opaque;
 mod priority;
 mod rejected;
@@ -15,6 +17,7 @@ pub use config::{
 };
 pub(crate) use metrics::{Awake, Counters, Totals};
 pub use metrics::{Metrics, WorkerMetrics};
+pub(crate) use observed::{ListedTimer, Observer, Settings, Watch, Watcher};
 pub(crate) use opaque::opaque;
 pub use priority::Priority;
 pub use rejected::{Reason, Rejected};

@@ -20,10 +20,11 @@
 //! ```
 
 use std::cell::Cell;
+use std::convert::identity;
 use std::sync::Arc;
 use std::time::Duration;
 
-use brigade::{Idle, Shutdown, Victims};
+use brigade::{Builder, Idle, Shutdown};
 #[cfg(feature = "thread-pinning")]
 use core_affinity::CoreId;
 
@@ -147,7 +148,7 @@ where
     /// ```
     #[track_caller]
     pub fn new(threads: usize, parker: P) -> ThreadPool<P> {
-        Self::start(threads, parker, Pins::all(), Victims::Random)
+        Self::start(threads, parker, Pins::all(), identity)
     }
 
     /// Creates a pool with a thread pinned to each of these cores, and `floating` unpinned threads.
@@ -168,7 +169,7 @@ where
     #[cfg(feature = "thread-pinning")]
     #[track_caller]
     pub fn with_affinity(cores: &[CoreId], floating: usize, parker: P) -> ThreadPool<P> {
-        Self::start(cores.len() + floating, parker, Pins::to(cores), Victims::Random)
+        Self::start(cores.len() + floating, parker, Pins::to(cores), identity)
     }
 
     /// Like [`with_affinity`](Self::with_affinity), but a thread without a job looks first into the queues of unpinned threads,
@@ -195,12 +196,18 @@ where
         parker: P,
         pu_distance: crate::numa_utils::ProcessingUnitDistance,
     ) -> ThreadPool<P> {
-        let victims = Victims::ByTable(pu_distance.between(cores, floating));
-        Self::start(cores.len() + floating, parker, Pins::to(cores), victims)
+        let victims = brigade::Victims::ByTable(pu_distance.between(cores, floating));
+        let order = |builder: Builder| builder.victims(victims);
+        Self::start(cores.len() + floating, parker, Pins::to(cores), order)
     }
 
     #[track_caller]
-    fn start(threads: usize, parker: P, pins: Pins, victims: Victims) -> Self {
+    fn start(
+        threads: usize,
+        parker: P,
+        pins: Pins,
+        order: impl FnOnce(Builder) -> Builder,
+    ) -> Self {
         if let Some(most) = parker.max_threads() {
             assert!(threads <= most, "this parker is for {most} threads, not for {threads}");
         }
@@ -209,12 +216,7 @@ where
             .idle(IDLE)
             .name(|index| format!("cb-ws-pool-worker-{index}"))
             .on_drop(Shutdown::Drain.timeout(Duration::ZERO));
-        let builder = match victims {
-            // The default; to name it costs a look at the machine.
-            Victims::Random => builder,
-            table => builder.victims(table),
-        };
-        let builder = pins.apply(builder, || IS_WORKER.set(true));
+        let builder = pins.apply(order(builder), || IS_WORKER.set(true));
         let meter = Meter::new("crossbeam_workstealing_pool").by_thread();
         Self { shared: Shared::start(builder, meter, parker) }
     }

@@ -54,6 +54,18 @@ impl<T> Stealer<T> {
         rest: &Worker<T>,
         limit: impl FnOnce(Candidate<'_, T>, usize) -> usize,
     ) -> Result<T, StealError> {
+        let mut limit = Some(limit);
+        self.steal_by(rest, &mut |oldest, count| {
+            limit.take().map_or(0, |limit| limit(oldest, count))
+        })
+    }
+
+    /// Like [`steal`](Self::steal). One copy serves all callers.
+    fn steal_by(
+        &self,
+        rest: &Worker<T>,
+        limit: &mut dyn FnMut(Candidate<'_, T>, usize) -> usize,
+    ) -> Result<T, StealError> {
         let shared = &*self.0;
         if self.is_empty() {
             return Err(StealError::Empty);
@@ -89,7 +101,7 @@ impl<T> Stealer<T> {
                 // SAFETY: Slot rule: it is claimed, and the owner's `bottom` is beyond it. Borrowed for the call only.
                 unsafe { with(slots, top, limit) }
             };
-            for (place, position) in stolen.iter_mut().zip(top..top + count as u64) {
+            for (place, position) in stolen[..count].iter_mut().zip(top..) {
                 // SAFETY: Slot rule, as above. `top` moves beyond it below, and nothing in between panics.
                 place.write(unsafe { buffer.read(position) });
             }
@@ -101,14 +113,14 @@ impl<T> Stealer<T> {
             shared.top.store(top + count as u64, Ordering::Release);
             count
         };
-        let mut items = stolen.into_iter().take(count).map(|item| {
-            // SAFETY: the first `count` were written.
-            unsafe { item.assume_init() }
-        });
-        let first = items.next().ok_or(StealError::Empty)?;
+        let [first, others @ ..] = &stolen[..count] else { return Err(StealError::Empty) };
         // Not under the lock: the owner of `rest` may be stolen from, and needs its own lock to grow.
-        items.for_each(|item| rest.push(item));
-        Ok(first)
+        for item in others {
+            // SAFETY: the first `count` were written, and each is read once.
+            rest.push(unsafe { item.assume_init_read() });
+        }
+        // SAFETY: as above.
+        Ok(unsafe { first.assume_init_read() })
     }
 
     /// The number of items that a thief may take; an item being stolen counts until it has been taken.
@@ -186,11 +198,12 @@ impl<T> Candidate<'_, T> {
     /// assert_eq!((stolen, thief.pop(), thief.pop()), (Ok(2), Some(4), None));
     /// ```
     pub fn count_while(&self, is: impl Fn(&T) -> bool) -> usize {
-        let is = |&position: &u64| {
-            // SAFETY: Slot rule: it is claimed as this exists, and the owner's `bottom` is beyond it. Borrowed for the call.
-            unsafe { with(self.slots, position, &is) }
-        };
-        (self.position..self.position + self.count as u64).take_while(is).count()
+        let mut count = 0;
+        // SAFETY: Slot rule: it is claimed as this exists, and the owner's `bottom` is beyond it. Borrowed for the call.
+        while count < self.count && unsafe { with(self.slots, self.position + count as u64, &is) } {
+            count += 1;
+        }
+        count
     }
 }
 

@@ -14,7 +14,7 @@ mod transfer;
 
 pub use drain::Drain;
 pub use error::{NewError, StealError};
-pub use order::Order;
+pub use order::{Either, Order};
 pub(crate) use order::{Fifo, Lifo};
 pub use owner::Worker;
 pub use thief::Stealer;

@@ -41,6 +41,8 @@ pub struct Worker<T, O: Order> {
     /// The claims as last seen or left: the expected value of the next pop. The owner's own changes are always up to
     /// date; thieves may have advanced the head.
     claims: Cell<u64>,
+    /// How far the tail is behind the end: the number of pops in a lifo ring, always 0 in a fifo ring.
+    behind: Cell<u32>,
 }
 
 impl<T, O: Order> Worker<T, O> {
@@ -71,23 +73,48 @@ impl<T, O: Order> Worker<T, O> {
     /// assert!(matches!(fifo::Worker::<[u8; 1 << 20]>::try_new(1 << 31), Err(NewError::Memory(_))));
     /// ```
     pub fn try_new(capacity: usize) -> Result<Self, NewError> {
-        Self::starting_at(capacity, 0)
+        Self::with_order(capacity, O::default())
+    }
+
+    /// Like [`try_new`](Self::try_new), with an order chosen at run time.
+    ///
+    /// # Errors
+    /// As for [`try_new`](Self::try_new).
+    ///
+    /// ```
+    /// use brigade_queue::{Either, Worker};
+    /// let pops = |order| {
+    ///     let worker = Worker::with_order(2, order)?;
+    ///     worker.extend(["oldest", "newest"]);
+    ///     Ok::<_, brigade_queue::NewError>(worker.pop())
+    /// };
+    /// assert_eq!((pops(Either::Lifo), pops(Either::Fifo)), (Ok(Some("newest")), Ok(Some("oldest"))));
+    /// ```
+    pub fn with_order(capacity: usize, order: O) -> Result<Self, NewError> {
+        Self::starting_at(capacity, 0, order)
     }
 
     /// Creates a ring whose positions begin at `start`, so tests see them wrap.
-    pub(super) fn starting_at(capacity: usize, start: u32) -> Result<Self, NewError> {
+    pub(super) fn starting_at(capacity: usize, start: u32, order: O) -> Result<Self, NewError> {
         let most = O::MAX_CAPACITY as usize;
         if capacity > most {
             return Err(NewError::Capacity { asked: capacity, most });
         }
-        let ring =
-            Ring::try_new(capacity.max(1).next_power_of_two(), start).map_err(NewError::Memory)?;
+        let ring = Ring::try_new(capacity.max(1).next_power_of_two(), start, order)
+            .map_err(NewError::Memory)?;
         let (free_until, claims) = (O::plus(start, ring.capacity()), ring.positions.claims());
         Ok(Self {
             stealer: Stealer { ring },
             free_until: Cell::new(free_until),
             claims: Cell::new(claims),
+            behind: Cell::new(order.behind(claims)),
         })
+    }
+
+    /// Returns the order in which it pops.
+    #[inline(always)]
+    pub fn order(&self) -> O {
+        self.ring().positions.order
     }
 
     /// Returns a thief's end.
@@ -112,16 +139,22 @@ impl<T, O: Order> Worker<T, O> {
     /// items popped by the owner since the claim.
     #[inline(always)]
     pub fn push(&self, item: T) -> Result<(), T> {
+        self.push_to_tail(item).map(|_tail| ())
+    }
+
+    /// Queues an item; returns the position of the next push.
+    #[inline(always)]
+    fn push_to_tail(&self, item: T) -> Result<u32, T> {
         let ring = self.ring();
         let end = ring.positions.end();
-        let tail = O::tail(end, self.claims.get());
+        let tail = O::between(self.behind.get(), end);
         if self.known_free(tail) == 0 && self.free_slots() == 0 {
             return Err(item);
         }
         // SAFETY: we are the owner (not `Sync`), and the slot at the tail is free.
         unsafe { ring.write(tail, item) };
         ring.positions.publish(O::plus(end, 1));
-        Ok(())
+        Ok(O::plus(tail, 1))
     }
 
     /// Queues an item; returns how many are queued now, without items claimed by a thief.
@@ -130,11 +163,11 @@ impl<T, O: Order> Worker<T, O> {
     /// The item, if the ring is full.
     #[inline(always)]
     pub fn push_counted(&self, item: T) -> Result<usize, T> {
-        self.push(item)?;
+        let tail = self.push_to_tail(item)?;
         // Our view of the head is at most a lap old, since a push without known free slots refreshes it. So the count may
         // be too large, except if it says that the item is alone.
-        let known = O::between(Claims::unpack(self.claims.get()).head, self.tail());
-        Ok(if known == 1 { 1 } else { self.len() })
+        let known = O::between(Claims::unpack(self.claims.get()).head, tail);
+        Ok(if known == 1 { 1 } else { self.len_up_to(tail) })
     }
 
     /// Queues the items of an iterator, singly, so the iterator may use this queue.
@@ -156,7 +189,7 @@ impl<T, O: Order> Worker<T, O> {
     pub fn pop(&self) -> Option<T> {
         let ring = self.ring();
         let mut claims = self.claims.get();
-        let tail = O::tail(ring.positions.end(), claims);
+        let (tail, order) = (self.tail(), ring.positions.order);
         loop {
             if Claims::unpack(claims).head == tail {
                 // Our view may be a whole lap of positions old.
@@ -168,9 +201,13 @@ impl<T, O: Order> Worker<T, O> {
                 self.claims.set(now);
                 continue;
             }
-            let pop = O::pop(tail, claims);
+            let pop = order.pop(tail, claims);
             match ring.positions.claim_pop(claims, pop.claims) {
                 Ok(_) => {
+                    // Not in a fifo ring, where it stays 0: the branch costs less than the value of either order.
+                    if order.is_lifo() {
+                        self.behind.set(order.behind(pop.claims));
+                    }
                     self.claims.set(pop.claims);
                     // SAFETY: Claim rule; the pop claimed the position, and only we, the owner, push.
                     return Some(unsafe { ring.read(pop.position) });
@@ -215,8 +252,15 @@ impl<T, O: Order> Worker<T, O> {
     /// Returns the number of queued items, without items claimed by a thief.
     #[inline]
     pub fn len(&self) -> usize {
-        self.claims.set(self.ring().positions.claims());
-        O::between(Claims::unpack(self.claims.get()).head, self.tail()) as usize
+        self.len_up_to(self.tail())
+    }
+
+    /// Returns the number of queued items, given the position of the next push.
+    #[inline(always)]
+    fn len_up_to(&self, tail: u32) -> usize {
+        let claims = self.ring().positions.claims();
+        self.claims.set(claims);
+        O::between(Claims::unpack(claims).head, tail) as usize
     }
 
     /// Returns whether no item is queued; then a pop returns `None`.
@@ -263,7 +307,7 @@ impl<T, O: Order> Worker<T, O> {
     /// Returns the position of the next push.
     #[inline(always)]
     pub(super) fn tail(&self) -> u32 {
-        O::tail(self.ring().positions.end(), self.claims.get())
+        O::between(self.behind.get(), self.ring().positions.end())
     }
 
     /// Makes `count` slots, written from the tail on, visible to thieves.

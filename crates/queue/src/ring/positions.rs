@@ -15,8 +15,6 @@
 //! The contended atomic holds two positions in 64 bits. So one compare-exchange moves a claim, and it fails if either side
 //! moved first.
 
-use core::marker::PhantomData;
-
 use brigade_sync::CachePadded;
 use brigade_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -34,19 +32,19 @@ pub(super) struct Snapshot {
 /// The positions of a ring of this order.
 pub(super) struct Positions<O> {
     state: State,
-    order: PhantomData<O>,
+    pub(super) order: O,
 }
 
 impl<O: Rules> Positions<O> {
     /// Creates the positions of an empty ring whose first push goes to `start`, as after `start` pops.
-    pub(super) fn new(start: u32) -> Self {
+    pub(super) fn new(start: u32, order: O) -> Self {
         let claims = Claims { high: start, head: start }.pack();
         let state = State {
-            end: CachePadded::new(AtomicU32::new(O::end(start, claims))),
+            end: CachePadded::new(AtomicU32::new(O::plus(start, order.behind(claims)))),
             claims: CachePadded::new(AtomicU64::new(claims)),
             released: CachePadded::new(AtomicU32::new(start)),
         };
-        Self { state, order: PhantomData }
+        Self { state, order }
     }
 
     /// Owner: returns the end.
@@ -66,7 +64,7 @@ impl<O: Rules> Positions<O> {
     /// Owner: returns the claims, to find released positions.
     #[inline(always)]
     pub(super) fn acquire_claims(&self) -> u64 {
-        // Ordering: Acquire pairs with the Release in `Fifo::release`: the thief's reads are over before the
+        // Ordering: Acquire pairs with the Release in `release` of a fifo ring: the thief's reads are over before the
         // owner writes. For lifo, the load of `released` is an Acquire.
         self.state.claims.load(Ordering::Acquire)
     }
@@ -77,8 +75,11 @@ impl<O: Rules> Positions<O> {
     /// The present claims, if not as expected.
     #[inline(always)]
     pub(super) fn claim_pop(&self, expected: u64, next: u64) -> Result<u64, u64> {
-        // Ordering: see `POP` of each order. Relaxed on failure: the retry decides.
-        self.state.claims.compare_exchange(expected, next, O::POP, Ordering::Relaxed)
+        // Ordering: Release pairs with the Acquire of `claims` in `observe`. A thief that sees this pop sees every push before
+        // it, and so never counts too few pushes for the pops of a lifo ring. A pop of a fifo ring that advances `released`
+        // continues the release sequence of a former thief's release, and so passes the thief's reads on to the owner's next
+        // look. Relaxed on failure: the retry decides.
+        self.state.claims.compare_exchange(expected, next, Ordering::Release, Ordering::Relaxed)
     }
 
     /// Owner: returns the present claims.
@@ -95,7 +96,7 @@ impl<O: Rules> Positions<O> {
         // than these claims, so the tail is not behind the head.
         let claims = self.state.claims.load(Ordering::Acquire);
         let head = Claims::unpack(claims).head;
-        if O::released(&self.state, claims) != head {
+        if self.order.released(&self.state, claims) != head {
             return Err(StealError::Busy);
         }
         // The atomics were not read at once. A push in between only adds. A pop in between can make the count
@@ -122,7 +123,8 @@ impl<O: Rules> Positions<O> {
     #[inline(always)]
     fn count(&self, claims: u64) -> u32 {
         // Ordering: Acquire pairs with the Release in `publish`: the slots are written.
-        let tail = O::tail(self.state.end.load(Ordering::Acquire), claims);
+        let end = self.state.end.load(Ordering::Acquire);
+        let tail = O::between(self.order.behind(claims), end);
         let count = O::between(Claims::unpack(claims).head, tail);
         if count > O::MAX_CAPACITY { 0 } else { count }
     }
@@ -136,13 +138,13 @@ impl<O: Rules> Positions<O> {
     /// Returns the oldest position that a thief may still be reading, by claims loaded with Acquire.
     #[inline(always)]
     pub(super) fn released(&self, claims: u64) -> u32 {
-        O::released(&self.state, claims)
+        self.order.released(&self.state, claims)
     }
 
     /// Thief: releases a claim after its slots have been read.
     #[inline(always)]
     pub(super) fn release(&self, claim: &Claim) {
-        O::release(&self.state, claim);
+        self.order.release(&self.state, claim);
     }
 
     /// Returns a number that changes with each push and each claim.

@@ -23,6 +23,8 @@ const MIN_BLOCK_COPY: u32 = 8;
 pub(super) struct Ring<T, O: Order> {
     pub(super) positions: Positions<O>,
     pub(super) slots: Box<[UnsafeCell<MaybeUninit<T>>]>,
+    /// The number of slots, less 1, which masks a position to the index of its slot.
+    mask: u32,
 }
 
 // SAFETY: items move between threads, which `T: Send` allows, and are never shared; slots are accessed by the
@@ -37,19 +39,24 @@ impl<T, O: Order> RefUnwindSafe for Ring<T, O> {}
 
 impl<T, O: Order> Ring<T, O> {
     /// Allocates a ring with this many slots, a power of two, whose positions begin at `start`.
-    pub(super) fn try_new(capacity: usize, start: u32) -> Result<Arc<Self>, TryReserveError> {
+    pub(super) fn try_new(
+        capacity: usize,
+        start: u32,
+        order: O,
+    ) -> Result<Arc<Self>, TryReserveError> {
         let slots = cell::try_uninit_slice(capacity)?;
-        let positions = Positions::new(start);
-        Ok(Arc::new(Self { positions, slots }))
+        let positions = Positions::new(start, order);
+        #[allow(clippy::cast_possible_truncation)]
+        let mask = (capacity - 1) as u32;
+        Ok(Arc::new(Self { positions, slots, mask }))
     }
 
     /// Returns the slot of a position.
     #[inline(always)]
     pub(super) fn slot(&self, position: u32) -> &UnsafeCell<MaybeUninit<T>> {
-        // SAFETY: there is at least one slot and their number is a power of two (`Worker::try_new`), so the
-        // masked position is in range. Unchecked, because a check that could unwind here would keep the
-        // item to be written in memory instead of in registers.
-        unsafe { self.slots.get_unchecked(position as usize & (self.slots.len() - 1)) }
+        // SAFETY: the mask is the number of slots less 1 (`try_new`), so the masked position is in range. Unchecked,
+        // because a check that could unwind here would keep the item to be written in memory instead of in registers.
+        unsafe { self.slots.get_unchecked((position & self.mask) as usize) }
     }
 
     /// Returns the number of slots, which is at most 2^31 (`Worker::try_new`).
@@ -128,8 +135,8 @@ impl<T, O: Order> Ring<T, O> {
         }
         while count > 0 {
             // Up to where either ring wraps.
-            let from = &self.slots[start as usize & (self.slots.len() - 1)..];
-            let to = &other.slots[at as usize & (other.slots.len() - 1)..];
+            let from = &self.slots[(start & self.mask) as usize..];
+            let to = &other.slots[(at & other.mask) as usize..];
             let run = (count as usize).min(from.len()).min(to.len());
             // SAFETY: Claim rule and vacancy, guaranteed by the caller; a vacant position is not claimed.
             unsafe { cell::move_items(&from[..run], &to[..run]) };

@@ -4,6 +4,7 @@ use core::ptr;
 use core::time::Duration;
 
 use crate::atomic::AtomicU32;
+use crate::linux;
 
 /// Blocks the threads of up to `N` seats on one atomic, with a bit for each seat; it needs no memory.
 #[derive(Debug, Default)]
@@ -15,41 +16,43 @@ impl<const N: usize> Sleepers<N> {
         // `FUTEX_WAIT_BITSET` takes an absolute timeout.
         let deadline = timeout.map(|timeout| timespec(now().saturating_add(timeout)));
         let deadline = deadline.as_ref().map_or(ptr::null(), ptr::from_ref);
-        let op = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+        let op = linux::FUTEX_WAIT_BITSET | linux::FUTEX_PRIVATE_FLAG;
         let unused = ptr::null::<u32>();
         let bits = 1_u32 << seat;
         // SAFETY: `state` and `deadline` outlive the call and have the layouts given in futex(2).
         // Every result (woken, changed, interrupted, timed out) makes the caller look again.
         unsafe {
-            libc::syscall(libc::SYS_futex, state.as_ptr(), op, value, deadline, unused, bits)
+            linux::syscall(linux::SYS_futex, state.as_ptr(), op, value, deadline, unused, bits)
         };
     }
 
     /// Wakes the threads of these seats blocked on `state`, with a single system call.
     pub(super) fn wake(&self, state: &AtomicU32, seats: u32) {
-        let op = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
+        let op = linux::FUTEX_WAKE_BITSET | linux::FUTEX_PRIVATE_FLAG;
         // A thread for each seat: the kernel looks for no more.
         let most = seats.count_ones();
         let unused = ptr::null::<u32>();
         // SAFETY: the kernel uses the address as a key and does not dereference it.
-        unsafe { libc::syscall(libc::SYS_futex, state.as_ptr(), op, most, unused, unused, seats) };
+        unsafe {
+            linux::syscall(linux::SYS_futex, state.as_ptr(), op, most, unused, unused, seats)
+        };
     }
 }
 
 /// Returns the time of the clock used by futex(2) for absolute timeouts.
 fn now() -> Duration {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut now = linux::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a writable `timespec`. The clock always exists, so the call can't fail.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    unsafe { linux::clock_gettime(linux::CLOCK_MONOTONIC, &mut now) };
     // Neither field is negative: this clock counts from the start of the system.
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
 /// Converts to the kernel's type; a time out of range becomes the longest possible.
-fn timespec(time: Duration) -> libc::timespec {
-    libc::timespec {
-        tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
+fn timespec(time: Duration) -> linux::timespec {
+    linux::timespec {
+        tv_sec: linux::time_t::try_from(time.as_secs()).unwrap_or(linux::time_t::MAX),
         // Below 10^9, which the narrowest `long` holds.
-        tv_nsec: time.subsec_nanos() as libc::c_long,
+        tv_nsec: time.subsec_nanos() as linux::c_long,
     }
 }

@@ -167,17 +167,19 @@ mod system {
     use core::ptr;
     use std::io;
 
+    use crate::linux;
+
     /// The nice value of a thread. For Linux, 0 is the calling thread, and the number of the process the main thread.
     pub(super) fn nice(thread: u32) -> Option<i32> {
         // The kernel's own call: its 1 to 40 can't be taken for an error.
         // SAFETY: the call has two integers and no effect on memory.
-        let answer = unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, thread) };
+        let answer = unsafe { linux::syscall(linux::SYS_getpriority, linux::PRIO_PROCESS, thread) };
         i32::try_from(answer).ok().filter(|answer| *answer > 0).map(|answer| 20 - answer)
     }
 
     pub(super) fn set_nice(nice: i32) -> io::Result<()> {
         // SAFETY: the call has three integers and no effect on memory. For Linux, 0 is the calling thread.
-        match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } {
+        match unsafe { linux::setpriority(linux::PRIO_PROCESS, 0, nice) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
@@ -185,10 +187,10 @@ mod system {
 
     /// Sets the time slice of the calling thread, in nanoseconds. A failure costs only time.
     pub(in super::super) fn set_slice(nanos: u64) {
-        let attributes = libc::sched_attr {
-            size: size_of::<libc::sched_attr>() as u32,
+        let attributes = linux::sched_attr {
+            size: size_of::<linux::sched_attr>() as u32,
             sched_policy: 0,
-            sched_flags: libc::SCHED_FLAG_KEEP_POLICY as u64,
+            sched_flags: linux::SCHED_FLAG_KEEP_POLICY as u64,
             sched_nice: nice(0).unwrap_or(0),
             sched_priority: 0,
             sched_runtime: nanos,
@@ -196,35 +198,35 @@ mod system {
             sched_period: 0,
         };
         // SAFETY: the kernel reads as many bytes as `size` says. For Linux, 0 is the calling thread.
-        unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+        unsafe { linux::syscall(linux::SYS_sched_setattr, 0, &raw const attributes, 0) };
     }
 
     /// The signals that a thread blocks.
     #[derive(Clone, Copy)]
-    pub(super) struct Signals(libc::sigset_t);
+    pub(super) struct Signals(linux::sigset_t);
 
     impl Signals {
         pub(super) fn of_this_thread() -> Option<Self> {
-            let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+            let mut set = MaybeUninit::<linux::sigset_t>::zeroed();
             // SAFETY: the set is writable; without a new set the call only reads.
             let failed =
-                unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), set.as_mut_ptr()) };
+                unsafe { linux::pthread_sigmask(linux::SIG_BLOCK, ptr::null(), set.as_mut_ptr()) };
             // SAFETY: all bytes are zero or written by the call; both are valid sets.
             (failed == 0).then(|| Self(unsafe { set.assume_init() }))
         }
 
         /// All of them.
         pub(super) fn all() -> Option<Self> {
-            let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+            let mut set = MaybeUninit::<linux::sigset_t>::zeroed();
             // SAFETY: the set is writable.
-            unsafe { libc::sigfillset(set.as_mut_ptr()) };
+            unsafe { linux::sigfillset(set.as_mut_ptr()) };
             // SAFETY: all bytes are zero or written by the call; both are valid sets.
             Some(Self(unsafe { set.assume_init() }))
         }
 
         pub(super) fn apply(&self) {
             // SAFETY: the set is initialised; the former set is not asked for.
-            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, ptr::null_mut()) };
+            unsafe { linux::pthread_sigmask(linux::SIG_SETMASK, &self.0, ptr::null_mut()) };
         }
     }
 

@@ -141,7 +141,7 @@ impl NewThread {
         }
         let (end, inherited, main) = (Arc::<End>::default(), self.inherited, self.main);
         let ends = Ends(end.clone());
-        let thread = builder.spawn(move || {
+        let main = move || {
             FIRST.with(|first| _ = first.set(ends));
             match inherited {
                 Some(inherited) => {
@@ -150,8 +150,8 @@ impl NewThread {
                 }
                 None => main(),
             }
-        })?;
-        Ok(Thread(Some((thread, end))))
+        };
+        Ok(Thread(Some((spawn(builder, Box::new(main))?, end))))
     }
 
     /// Returns the stack size to be requested, in bytes, if set.
@@ -263,8 +263,20 @@ fn available() -> usize {
 /// # Errors
 /// The system's if it can't start the thread; if the function panics.
 pub fn on_another<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
-    let thread = imp::Builder::new().spawn(call)?;
-    thread.join().map_err(|_| io::Error::other("the call panicked"))
+    let result = Arc::new(Mutex::new(None));
+    let theirs = result.clone();
+    let main = move || {
+        let value = call();
+        *theirs.lock() = Some(value);
+    };
+    _ = spawn(imp::Builder::new(), Box::new(main))?.join();
+    let value = result.lock().take();
+    value.ok_or_else(|| io::Error::other("the call panicked"))
+}
+
+/// Starts a thread. One copy serves all main functions.
+fn spawn(builder: imp::Builder, main: Box<dyn FnOnce() + Send>) -> io::Result<imp::JoinHandle<()>> {
+    builder.spawn(main)
 }
 
 /// Has the system let the calling thread run soon after each of its sleeps, beside computing threads. For threads whose turns take

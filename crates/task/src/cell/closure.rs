@@ -10,7 +10,7 @@ use brigade_sync::cell::UnsafeCell;
 use super::frames;
 use super::header::{Header, VTable};
 use super::state::{JOB, State};
-use crate::act::{Act, Action, Outcome, Payload, inspect};
+use crate::act::{Act, Action, Outcome, Payload, TakeRequest, inspect};
 use crate::cause::Cause;
 use crate::contain::{catch_drop, drop_contained};
 use crate::error::JoinError;
@@ -39,14 +39,7 @@ where
     T: Send + 'static,
 {
     let vtable = const {
-        &VTable {
-            take: take::<F, T>,
-            settle: settle::<F, T>,
-            is_local: false,
-            is_here: |_| true,
-            free: free::<F, T>,
-            schedule: None,
-        }
+        &VTable { take: take::<F, T>, settle: settle::<F, T>, free: free::<F, T>, future: None }
     };
     let cell = Box::new(ClosureCell::<F, T> {
         header: Header::of_closure(vtable),
@@ -195,7 +188,11 @@ unsafe fn take<F: Work<Output = T>, T>(header: NonNull<Header>, out: *mut ()) {
 ///
 /// # Safety
 /// The cell must have these types. The caller must be the handle or the canceller, and have claimed the task.
-unsafe fn settle<F: Work<Output = T>, T>(header: NonNull<Header>, stop: Option<Cause>) -> Outcome {
+unsafe fn settle<F: Work<Output = T>, T>(
+    header: NonNull<Header>,
+    stop: Option<Cause>,
+    _: Option<&TakeRequest>,
+) -> Outcome {
     // SAFETY: the types are right, guaranteed by the caller; Life rule.
     let cell = unsafe { header.cast::<ClosureCell<F, T>>().as_ref() };
     // SAFETY: claimed by the caller.

@@ -8,7 +8,6 @@
 
 use core::mem;
 use core::ptr::{self, NonNull};
-use std::collections::BTreeSet;
 
 use super::state::State;
 use crate::cause::Cause;
@@ -73,6 +72,21 @@ impl Frame {
     fn outer(&self) -> Option<&Self> {
         // SAFETY: Stack rule: a reference to a frame is the thread's reference or was made of it.
         self.outer.map(|outer| unsafe { outer.as_ref() })
+    }
+
+    /// The first frame that `is` wanted: of this frame, the frame `outer` of it, and so on.
+    fn first<'a>(
+        mut frame: Option<&'a Self>,
+        outer: fn(&'a Self) -> Option<&'a Self>,
+        is: fn(What<'_>) -> bool,
+    ) -> Option<&'a Self> {
+        while let Some(here) = frame {
+            if is(here.what) {
+                break;
+            }
+            frame = outer(here);
+        }
+        frame
     }
 
     /// The next outer frame: of the same job, or of the job that runs this job in place.
@@ -149,16 +163,12 @@ impl JobContext {
 
 /// Calls `call` inside all attachments of a context, those of outer frames first.
 fn enter_attachments(context: Option<&Frame>, call: &mut dyn FnMut()) {
-    let mut frames = core::iter::successors(context, |frame| frame.outer_of_context());
-    let attached = frames.find_map(|frame| match frame.what {
-        What::Attached(attachment) => Some((frame, attachment)),
-        What::Job(_) | What::Part(_) | What::Dropped(_) => None,
-    });
-    match attached {
-        None => call(),
-        Some((frame, attachment)) => {
+    let is_attached = |what: What<'_>| matches!(what, What::Attached(_));
+    match Frame::first(context, Frame::outer_of_context, is_attached) {
+        Some(frame @ Frame { what: What::Attached(attachment), .. }) => {
             enter_attachments(frame.outer(), &mut || attachment.enter(call));
         }
+        _ => call(),
     }
 }
 
@@ -175,6 +185,7 @@ impl From<JobId> for usize {
 }
 
 impl JobId {
+    #[inline]
     pub(super) fn of(state: &State) -> Self {
         Self(ptr::from_ref(state).addr())
     }
@@ -190,19 +201,17 @@ pub struct RunningFuture {
 }
 
 impl RunningFuture {
+    #[inline]
     pub(crate) fn of(state: &State) -> Self {
         Self { id: JobId::of(state), is_member: state.is_member() }
     }
 
     /// The innermost job of the calling thread, if it has a handle.
     pub fn innermost() -> Option<Self> {
-        INNERMOST.with(|innermost| {
-            let mut frames = core::iter::successors(innermost, |frame| frame.outer());
-            frames.find_map(|frame| match frame.what {
-                What::Job(state) => Some(state.map(Self::of)),
-                What::Dropped(_) => Some(None),
-                What::Part(_) | What::Attached(_) => None,
-            })?
+        let is_job = |what: What<'_>| matches!(what, What::Job(_) | What::Dropped(_));
+        INNERMOST.with(|innermost| match Frame::first(innermost, Frame::outer, is_job)?.what {
+            What::Job(Some(state)) => Some(Self::of(state)),
+            _ => None,
         })
     }
 }
@@ -273,26 +282,19 @@ pub(crate) fn drop_as<R>(cause: Cause, call: impl FnOnce() -> R) -> R {
 /// assert_eq!(causes.recv(), Ok(Cause::Evicted));
 /// ```
 pub fn drop_cause() -> Cause {
-    let cause = |frame: &Frame| match frame.what {
-        What::Dropped(cause) => Some(cause),
-        // A future is dropped as it is polled.
-        What::Job(state) => state.and_then(State::stop_cause),
-        What::Part(_) | What::Attached(_) => None,
-    };
+    fn cause(what: What<'_>) -> Option<Cause> {
+        match what {
+            What::Dropped(cause) => Some(cause),
+            // A future is dropped as it is polled.
+            What::Job(Some(state)) => state.stop_cause(),
+            What::Job(None) | What::Part(_) | What::Attached(_) => None,
+        }
+    }
     INNERMOST.with(|innermost| {
         // Models never look at it.
-        let innermost = innermost.filter(|_| !cfg!(brigade_loom));
-        let mut frames = core::iter::successors(innermost, |frame| frame.outer());
-        frames.find_map(cause).unwrap_or(Cause::Ended)
-    })
-}
-
-/// Calls `find` with each attachment, the innermost first, then with the running job, or with `None` if no running job has a
-/// handle, until it returns something.
-fn find<R>(mut find: impl FnMut(What<'_>) -> Option<R>) -> Option<R> {
-    INNERMOST.with(|innermost| {
-        let mut frames = core::iter::successors(innermost, |frame| frame.outer_of_context());
-        frames.find_map(|frame| find(frame.what))
+        let innermost = if cfg!(brigade_loom) { None } else { innermost };
+        let frame = Frame::first(innermost, Frame::outer, |what| cause(what).is_some());
+        frame.and_then(|frame| cause(frame.what)).unwrap_or(Cause::Ended)
     })
 }
 
@@ -321,15 +323,20 @@ fn find<R>(mut find: impl FnMut(What<'_>) -> Option<R>) -> Option<R> {
 /// # Ok::<(), brigade_task::JoinError>(())
 /// ```
 pub fn is_cancelled() -> bool {
-    find(|what| what.must_stop()).unwrap_or(false)
+    must_stop_by(Frame::outer_of_context)
 }
 
 /// Whether the innermost job on this thread's stack has been asked to stop. For a future of a scope this is the future itself; the job
 /// that opened the scope waits for this future.
 pub(crate) fn must_stop() -> bool {
+    must_stop_by(Frame::outer)
+}
+
+/// Whether the first job has been asked to stop, of the innermost frame, the frame `outer` of it, and so on.
+fn must_stop_by(outer: fn(&Frame) -> Option<&Frame>) -> bool {
     INNERMOST.with(|innermost| {
-        let mut frames = core::iter::successors(innermost, |frame| frame.outer());
-        frames.find_map(|frame| frame.what.must_stop()).unwrap_or(false)
+        let frame = Frame::first(innermost, outer, |what| what.must_stop().is_some());
+        frame.is_some_and(|frame| frame.what.must_stop() == Some(true))
     })
 }
 
@@ -344,12 +351,17 @@ pub(crate) fn cancel_polled(cause: Cause) {
 
 /// The [attached](attach) name of the job that this thread runs, wholly or in part.
 pub fn job_name() -> Option<String> {
-    let found = find(|what| match what {
-        What::Job(_) => Some(None),
-        What::Part(_) | What::Dropped(_) => None,
-        What::Attached(attachment) => attachment.name().map(|name| Some(String::from(name))),
-    });
-    found.flatten()
+    let is_named = |what: What<'_>| match what {
+        What::Job(_) => true,
+        What::Attached(attachment) => attachment.name().is_some(),
+        What::Part(_) | What::Dropped(_) => false,
+    };
+    INNERMOST.with(|innermost| {
+        match Frame::first(innermost, Frame::outer_of_context, is_named)?.what {
+            What::Attached(attachment) => attachment.name().map(String::from),
+            _ => None,
+        }
+    })
 }
 
 /// Calls `call` with each job with a handle that can't end before this call does. The first is the innermost job that this thread runs,
@@ -372,21 +384,30 @@ pub fn job_name() -> Option<String> {
 /// # Ok::<(), brigade_task::JoinError>(())
 /// ```
 pub fn for_each_running(mut call: impl FnMut(JobId)) {
+    visit_running(&mut call);
+}
+
+fn visit_running(call: &mut dyn FnMut(JobId)) {
     INNERMOST.with(|innermost| {
-        let (mut next, mut left, mut seen) = (innermost, Vec::new(), BTreeSet::new());
+        // In order.
+        let mut seen = Vec::new();
+        let (mut next, mut left) = (innermost, Vec::new());
         while let Some(frame) = next.take().or_else(|| left.pop()) {
             // Two ways lead from a part to the older frames, so their number would double with each part on the way. Before the first part
             // there is a single way.
-            let is_part = matches!(frame.what, What::Part(_));
-            if (is_part || !seen.is_empty()) && !seen.insert(ptr::from_ref(frame)) {
-                continue;
+            if matches!(frame.what, What::Part(_)) || !seen.is_empty() {
+                let frame = ptr::from_ref(frame);
+                let Err(place) = seen.binary_search(&frame) else { continue };
+                seen.insert(place, frame);
             }
             next = frame.outer();
             match frame.what {
                 What::Job(Some(state)) => call(JobId::of(state)),
                 // The context's thread waits for this part, and so do the outer frames there.
                 What::Part(context) => {
-                    left.extend(next);
+                    if let Some(outer) = next {
+                        left.push(outer);
+                    }
                     next = context;
                 }
                 What::Job(None) | What::Attached(_) | What::Dropped(_) => {}
@@ -397,6 +418,8 @@ pub fn for_each_running(mut call: impl FnMut(JobId)) {
 
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     /// Calls `last` inside this many jobs, each inside a part of the job before, which a third job runs.

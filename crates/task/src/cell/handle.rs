@@ -43,6 +43,7 @@ impl RawHandle {
     }
 
     /// Returns whether the result has been written.
+    #[inline]
     pub(crate) fn is_done(&self) -> bool {
         self.header().state.is_done()
     }
@@ -60,19 +61,22 @@ impl RawHandle {
     /// Claims the closure, or a queued future, and runs it on this thread, or drops it for the cause `stop`; `None` if it
     /// was claimed before.
     pub(crate) fn settle_if_unclaimed(&self, stop: Option<Cause>) -> Option<Outcome> {
-        let Header { state, lifecycle, vtable, .. } = self.header();
-        let claims = match vtable.schedule {
-            None => state.claim(),
-            // The first job of a future may have to say whether it may start.
-            Some(_) => {
-                lifecycle.claim(|is_unpolled| !(stop.is_none() && is_unpolled && state.decides()))
-            }
-        };
-        match claims {
-            // SAFETY: claimed just now; the vtable is the cell's.
-            true => Some(unsafe { (vtable.settle)(self.0, stop) }),
-            false => None,
+        let Header { state, vtable, .. } = self.header();
+        if vtable.future.is_some() {
+            return self.settle_future_if_unclaimed(stop);
         }
+        // SAFETY: claimed just now; the vtable is the cell's.
+        state.claim().then(|| unsafe { (vtable.settle)(self.0, stop, None) })
+    }
+
+    /// Like [`settle_if_unclaimed`](Self::settle_if_unclaimed), for a future.
+    #[inline(never)]
+    fn settle_future_if_unclaimed(&self, stop: Option<Cause>) -> Option<Outcome> {
+        let Header { state, lifecycle, .. } = self.header();
+        // The first job of a future may have to say whether it may start.
+        let may_claim = |is_unpolled: bool| !(stop.is_none() && is_unpolled && state.decides());
+        // SAFETY: claimed just now; Life rule.
+        lifecycle.claim(may_claim).then(|| unsafe { Header::settle(self.0, stop) })
     }
 
     /// Asks a claimed closure to stop; drops an unpolled future if it `may_drop`, or wakes it to be dropped.
@@ -81,18 +85,18 @@ impl RawHandle {
         if !state.request_stop(Cause::Asked) {
             return Asked::Nothing;
         }
-        let Some(schedule) = vtable.schedule else { return Asked::ToStop };
+        let Some(future) = vtable.future else { return Asked::ToStop };
         // SAFETY: Life rule: the side is alive; the vtable is the cell's.
-        let may_drop = may_drop && unsafe { (vtable.is_here)(self.0) };
+        let may_drop = may_drop && unsafe { (future.is_here)(self.0) };
         if may_drop && lifecycle.claim(|is_unpolled| is_unpolled) {
-            // SAFETY: claimed just now; the vtable is the cell's.
-            unsafe { (vtable.settle)(self.0, Some(Cause::Asked)) };
+            // SAFETY: claimed just now; Life rule.
+            unsafe { Header::settle(self.0, Some(Cause::Asked)) };
             return Asked::Dropped;
         }
         // It is woken to be dropped; it need not have a waker. It may have ended in the meantime: then there is no job to make.
         if lifecycle.wake_by_ref() {
             // SAFETY: Life rule: the side is alive; Access rule: `wake_by_ref` returned that the caller must make the job.
-            unsafe { schedule(self.0) };
+            unsafe { (future.schedule)(self.0) };
         }
         Asked::ToStop
     }
@@ -104,7 +108,7 @@ impl RawHandle {
 
     /// Returns whether the job is a future.
     pub(crate) fn is_of_future(&self) -> bool {
-        self.header().vtable.schedule.is_some()
+        self.header().vtable.future.is_some()
     }
 
     /// Returns whether the job is a queued future that the handle may poll.
@@ -167,8 +171,8 @@ impl RawHandle {
         }
         // SAFETY: Slot rule: `MEMBER` was cleared just now.
         drop(unsafe { self.header().empty(Filled::Member) });
-        // SAFETY: claimed just now; the vtable is the cell's.
-        Some(unsafe { (self.header().vtable.settle)(self.0, stop) })
+        // SAFETY: claimed just now; Life rule.
+        Some(unsafe { Header::settle(self.0, stop) })
     }
 
     /// Empties the slot; `false` if the result has been written.

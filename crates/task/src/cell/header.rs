@@ -9,7 +9,7 @@ use brigade_sync::cell::UnsafeCell;
 use super::completed::Member;
 use super::lifecycle::Lifecycle;
 use super::state::{Filled, Finished, State};
-use crate::act::Outcome;
+use crate::act::{Outcome, TakeRequest};
 use crate::cause::Cause;
 use crate::contain::contain;
 
@@ -41,16 +41,26 @@ pub(super) enum Content {
 pub(crate) struct VTable {
     /// Moves the result, a `Result<T, JoinError>`, to `out`.
     pub(crate) take: unsafe fn(NonNull<Header>, out: *mut ()),
-    /// Runs or polls the claimed closure or future if it may start, or drops it for the cause `stop`.
-    pub(crate) settle: unsafe fn(NonNull<Header>, stop: Option<Cause>) -> Outcome,
+    /// Runs or polls the claimed closure or future if it may start, or drops it for the cause `stop`. A future not yet polled is moved out
+    /// instead of dropped if `taken` requests it.
+    pub(crate) settle:
+        unsafe fn(NonNull<Header>, stop: Option<Cause>, taken: Option<&TakeRequest>) -> Outcome,
+    /// Frees the cell.
+    pub(crate) free: unsafe fn(NonNull<Header>),
+    /// `None` for a closure.
+    pub(crate) future: Option<&'static FutureVTable>,
+}
+
+/// The functions that depend on the scheduler of a future.
+pub(crate) struct FutureVTable {
     /// Whether only one thread may drop the future.
     pub(crate) is_local: bool,
     /// Whether the calling thread may drop the future.
     pub(crate) is_here: unsafe fn(NonNull<Header>) -> bool,
-    /// Frees the cell.
-    pub(crate) free: unsafe fn(NonNull<Header>),
-    /// Makes the job of a woken future and passes it to its scheduler; `None` for a closure.
-    pub(crate) schedule: Option<unsafe fn(NonNull<Header>)>,
+    /// Makes the job of a woken future and passes it to its scheduler.
+    pub(crate) schedule: unsafe fn(NonNull<Header>),
+    /// Gives back the content of the guard in the future's first job.
+    pub(crate) give_back: unsafe fn(NonNull<Header>),
 }
 
 impl Header {
@@ -128,6 +138,25 @@ impl Header {
                 Content::Member(ManuallyDrop::into_inner(member))
             }
         }
+    }
+
+    /// Runs or polls a claimed closure or future, or drops it for the cause `stop`. The job of a future, now stale, keeps its reference.
+    ///
+    /// # Safety
+    /// The caller must have claimed it, and its side must be alive.
+    #[inline]
+    pub(crate) unsafe fn settle(cell: NonNull<Self>, stop: Option<Cause>) -> Outcome {
+        // SAFETY: guaranteed by the caller.
+        let Self { state, lifecycle, vtable, .. } = unsafe { cell.as_ref() };
+        if let Some(future) = vtable.future {
+            // Before any user code, as a guard is dropped.
+            if lifecycle.begin_claimed() && state.holds() {
+                // SAFETY: guaranteed by the caller; the vtable is the cell's.
+                unsafe { (future.give_back)(cell) };
+            }
+        }
+        // SAFETY: as above.
+        unsafe { (vtable.settle)(cell, stop, None) }
     }
 
     /// Releases a side of a cell, of which `side` is the bit in the state.

@@ -91,21 +91,27 @@ impl Lifecycle {
     }
 
     /// Applies `next` to the state; returns the previous state.
-    fn update(&self, order: Ordering, next: impl Fn(u32) -> u32) -> u32 {
+    #[inline(always)]
+    fn update(&self, order: Ordering, next: &dyn Fn(u32) -> u32) -> u32 {
         // Ordering: Relaxed: the exchange publishes and acquires.
-        let (Ok(before) | Err(before)) =
-            self.0.fetch_update(order, Ordering::Relaxed, |word| Some(next(word)));
-        before
+        let mut before = self.0.load(Ordering::Relaxed);
+        loop {
+            match self.0.compare_exchange_weak(before, next(before), order, Ordering::Relaxed) {
+                Ok(_) => return before,
+                Err(now) => before = now,
+            }
+        }
     }
 
     /// Starts a poll by a job, which turns into the running guard, and returns whether `UNPOLLED` was set; `None` if the job is stale.
+    #[inline]
     #[must_use]
     pub(crate) fn begin_poll(&self) -> Option<bool> {
         let next =
             |word| if is_queued(word) { (word - SCHEDULED + RUNNING) & !UNPOLLED } else { word };
         // Ordering: Acquire pairs with the Releases of the wakes and of the former poll's end. All changes between are
         // read-modify-writes of the same atomic, so each continues the release sequence.
-        let before = self.update(Ordering::Acquire, next);
+        let before = self.update(Ordering::Acquire, &next);
         is_queued(before).then_some(before & UNPOLLED != 0)
     }
 
@@ -116,7 +122,7 @@ impl Lifecycle {
         let claims = |word| is_queued(word) && may_claim(word & UNPOLLED != 0);
         let next = |word| if claims(word) { word - SCHEDULED + RUNNING + REFERENCE } else { word };
         // Ordering: Acquire, as in `begin_poll`.
-        claims(self.update(Ordering::Acquire, next))
+        claims(self.update(Ordering::Acquire, &next))
     }
 
     /// Claims an idle or queued future, with a reference, and wakes a future being polled. Returns whether it is claimed.
@@ -126,7 +132,7 @@ impl Lifecycle {
         let claimed = |word| (word & !SCHEDULED) + RUNNING + REFERENCE;
         let next = |word| if runs(word) { word | SCHEDULED } else { claimed(word) };
         // Ordering: Acquire, as in `begin_poll`; Release, as in `wake_by_ref`.
-        !runs(self.update(Ordering::AcqRel, next))
+        !runs(self.update(Ordering::AcqRel, &next))
     }
 
     /// Notes the start of the poll or drop of a claimed future; whether it was never polled before.
@@ -154,6 +160,7 @@ impl Lifecycle {
     }
 
     /// Returns whether it has been woken since the poll began; the answer `true` holds until the poll ends.
+    #[inline]
     pub(crate) fn is_woken(&self) -> bool {
         // Ordering: Relaxed: `end_poll` looks again.
         self.0.load(Ordering::Relaxed) & SCHEDULED != 0
@@ -169,7 +176,7 @@ impl Lifecycle {
         // Ordering: Release pairs with the Acquire in `begin_poll`: the next poll finds the future as this poll left
         // it. It also pairs with the Acquire of the last drop of a reference: our last use of the memory comes before
         // it is freed.
-        let before = self.update(Ordering::Release, next);
+        let before = self.update(Ordering::Release, &next);
         match before & SCHEDULED != 0 {
             true => Pause::Reschedule,
             false if before < 2 * REFERENCE => Pause::Orphaned,
@@ -183,7 +190,7 @@ impl Lifecycle {
         let is_idle = |word| word & (SCHEDULED | RUNNING) == 0;
         let next = |word| if is_idle(word) { word + REFERENCE } else { word } | SCHEDULED;
         // Ordering: Release pairs with the Acquire in `begin_poll`: the next poll sees why it was woken.
-        is_idle(self.update(Ordering::Release, next))
+        is_idle(self.update(Ordering::Release, &next))
     }
 
     /// Wakes the future and consumes the caller's reference.
@@ -191,7 +198,7 @@ impl Lifecycle {
         let is_idle = |word| word & (SCHEDULED | RUNNING) == 0;
         let next = |word| if is_idle(word) { word } else { word - REFERENCE } | SCHEDULED;
         // Ordering: Release, as above; AcqRel, as in `drop_reference`.
-        let before = self.update(Ordering::AcqRel, next);
+        let before = self.update(Ordering::AcqRel, &next);
         match is_idle(before) {
             true => Wake::Schedule,
             // A job and a running guard have a reference of their own, so it has ended.
@@ -215,7 +222,7 @@ impl Lifecycle {
         let next = |word| if is_orphaned(word) { word | SCHEDULED } else { word - REFERENCE };
         // Ordering: Release: our last use of the memory comes before the last drop. Acquire: if ours is the last, all
         // other uses come before it.
-        let before = self.update(Ordering::AcqRel, next);
+        let before = self.update(Ordering::AcqRel, &next);
         match is_orphaned(before) {
             true => Dropped::Orphaned,
             false if before < 2 * REFERENCE => Dropped::LastReference,

@@ -26,4 +26,4 @@ pub use frames::{
     is_cancelled, job_name,
 };
 pub(crate) use handle::RawHandle;
-pub(crate) use header::{Header, VTable};
+pub(crate) use header::{FutureVTable, Header, VTable};

@@ -132,15 +132,36 @@ impl State {
     }
 
     /// Whether the slot holds the membership in a set.
+    #[inline]
     pub(super) fn is_member(&self) -> bool {
         // Ordering: Relaxed: a hint.
         self.0.load(Ordering::Relaxed) & MEMBER != 0
     }
 
     /// Returns whether the closure has been claimed; the job itself, before it has claimed, sees a claim of the handle.
+    #[inline]
     pub(super) fn is_claimed(&self) -> bool {
         // Ordering: Relaxed: a hint; `claim` decides.
         self.0.load(Ordering::Relaxed) & CLAIMED != 0
+    }
+
+    /// Clears and sets these bits if none of `unless` is set; returns the state before, as an error if one is.
+    #[inline(always)]
+    fn change_unless(
+        &self,
+        unless: u32,
+        (clear, set): (u32, u32),
+        order: (Ordering, Ordering),
+    ) -> Result<u32, u32> {
+        let mut before = self.0.load(order.1);
+        while before & unless == 0 {
+            let after = before & !clear | set;
+            match self.0.compare_exchange_weak(before, after, order.0, order.1) {
+                Ok(_) => return Ok(before),
+                Err(now) => before = now,
+            }
+        }
+        Err(before)
     }
 
     /// Asks a claimed closure to stop, or a future to be dropped, for this cause.
@@ -148,12 +169,13 @@ impl State {
     /// Returns `true` for the first request, unless the task has ended.
     pub(crate) fn request_stop(&self, cause: Cause) -> bool {
         let request = STOP_REQUESTED | (cause as u32) << CAUSE;
-        let next = |state| (state & (STOP_REQUESTED | DONE) == 0).then_some(state | request);
         // Ordering: Release pairs with the Acquire in `is_stop_requested`: everything before the request is seen with it.
-        self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next).is_ok()
+        let order = (Ordering::Release, Ordering::Relaxed);
+        self.change_unless(STOP_REQUESTED | DONE, (0, request), order).is_ok()
     }
 
     /// Returns whether the task is asked to stop.
+    #[inline]
     pub(crate) fn is_stop_requested(&self) -> bool {
         // Ordering: Acquire pairs with the Release in `request_stop`.
         self.0.load(Ordering::Acquire) & STOP_REQUESTED != 0
@@ -181,13 +203,14 @@ impl State {
 
     /// Marks the result of a future as written, unless it was asked to stop before: then it is cancelled, and `None`.
     pub(crate) fn finish_unless_stopped(&self) -> Option<Finished> {
-        let next = |state| (state & STOP_REQUESTED == 0).then_some(state | DONE);
         // Ordering: AcqRel, as in `finish`; Acquire on failure, as in `is_stop_requested`.
-        let before = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok();
-        before.map(Finished::after)
+        let order = (Ordering::AcqRel, Ordering::Acquire);
+        let before = self.change_unless(STOP_REQUESTED, (0, DONE), order).ok()?;
+        Some(Finished::after(before))
     }
 
     /// Returns whether the result has been written.
+    #[inline]
     pub(super) fn is_done(&self) -> bool {
         // Ordering: Acquire pairs with the Release in `finish`.
         self.0.load(Ordering::Acquire) & DONE != 0
@@ -208,9 +231,8 @@ impl State {
     #[must_use]
     pub(super) fn offer_slot(&self, filled: Filled) -> bool {
         let bit = if let Filled::Member = filled { MEMBER } else { WAKER };
-        let next = |state| (state & DONE == 0).then_some(state | bit);
         // Ordering: Release pairs with the Acquire in `finish`, for the waker; Acquire on failure, for the result.
-        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
+        self.change_unless(DONE, (0, bit), (Ordering::AcqRel, Ordering::Acquire)).is_ok()
     }
 
     /// Clears the handle's bit if the task is unfinished; `false` if the result has been written.
@@ -218,10 +240,9 @@ impl State {
     /// After `true` the cell belongs to the job alone.
     #[must_use]
     pub(super) fn abandon(&self) -> bool {
-        let next = |state| (state & DONE == 0).then_some(state & !HANDLE);
         // Ordering: Release: the handle's last use comes before the job frees the cell. Acquire on failure, for the
         // result.
-        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
+        self.change_unless(DONE, (HANDLE, 0), (Ordering::AcqRel, Ordering::Acquire)).is_ok()
     }
 
     /// Adds the canceller's side, by the handle; `false` if there is or was a canceller.

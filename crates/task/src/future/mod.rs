@@ -40,13 +40,13 @@ use core::future::Future;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-use crate::act::{Action, Outcome, Payload};
+use crate::act::{Action, Outcome, Payload, TakeRequest};
 use crate::cell::Header;
 use crate::cell::state::State;
 use crate::job::Job;
 use crate::join::JoinHandle;
 use local::Local;
-use poll::{Resumption, TakeRequest, Turn, is_fresh};
+use poll::{Resumption, Turn, is_fresh};
 pub use schedule::{Guard, Schedule, Woken};
 pub use waker::TaskRef;
 
@@ -169,7 +169,7 @@ fn first_poll<F: Future + 'static, G: Guard, E: Schedule>(
     let state = State::of_future(guard.holds(), guard.decides());
     let task = poll::allocate(future, scheduler, state);
     // SAFETY: it fits, as asserted above, and `act` is the function of such a job.
-    (unsafe { Job::from_raw(poll::act::<F, G, E>, Turn { task, guard }) }, task)
+    (unsafe { Job::from_raw(poll::act::<G>, Turn { task, guard }) }, task)
 }
 
 impl Job {

@@ -3,7 +3,7 @@
 use core::any::{Any, TypeId};
 use core::future::Future;
 use core::marker::PhantomData;
-use core::mem::{self, ManuallyDrop, MaybeUninit};
+use core::mem::{self, ManuallyDrop};
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
@@ -13,13 +13,13 @@ use brigade_sync::cell::UnsafeCell;
 use brigade_sync::{budget, call_user};
 
 use super::schedule::{Guard, Schedule, Woken};
-use super::task::{FutureStage, Task, free, take};
+use super::task::{FutureStage, Head, Task, free, stage, take};
 use super::waker::{TaskRef, with_waker};
-use crate::act::{Action, Outcome, Payload, inspect};
+use crate::act::{Action, Outcome, Payload, TakeRequest, inspect};
 use crate::cause::Cause;
 use crate::cell::lifecycle::Pause;
 use crate::cell::state::{JOB, State};
-use crate::cell::{Header, RunningFuture, VTable, frames};
+use crate::cell::{FutureVTable, Header, RunningFuture, VTable, frames};
 use crate::contain::{contain, drop_contained};
 use crate::error::JoinError;
 use crate::job::Job;
@@ -34,86 +34,52 @@ pub(super) fn allocate<F: Future + 'static, E: Schedule>(
         &VTable {
             take: take::<F, E>,
             settle: settle::<F, E>,
-            is_local: E::IS_LOCAL,
-            is_here: is_here::<F, E>,
             free: free::<F, E>,
-            schedule: Some(schedule::<F, E>),
+            future: Some(Running::<E>::VTABLE),
         }
     };
     let task = Box::leak(Box::<Task<F, E>>::new_uninit());
     // Written in place: the future is not first built on the stack.
     let task = task.write(Task {
-        header: Header::of_future(vtable, state),
-        scheduler,
-        key: UnsafeCell::new(0),
-        stage: UnsafeCell::new(FutureStage { future: ManuallyDrop::new(future) }),
+        head: Head {
+            header: Header::of_future(vtable, state),
+            scheduler,
+            key: UnsafeCell::new(0),
+            stage: UnsafeCell::new(()),
+        },
+        stage: FutureStage { future: ManuallyDrop::new(future) },
     });
     NonNull::from(task).cast()
 }
 
-/// The access to a future, and a reference to it, consumed by any method.
-pub(super) struct Running<F, E> {
+/// The access to a future, and a reference to it, given up by [`pause`](Self::pause) or [`complete`](Self::complete). The functions that
+/// do not depend on the type of the future are here, so that futures share them.
+struct Running<E> {
     task: NonNull<Header>,
-    types: PhantomData<fn() -> (F, E)>,
+    scheduler: PhantomData<fn() -> E>,
 }
 
-impl<F: Future + 'static, E: Schedule> Running<F, E> {
-    /// Turns a job into the guard, and returns whether the future may have stayed [unpolled](crate::cell::lifecycle); `None` if the job is
-    /// stale, and then drops the reference.
-    ///
-    /// # Safety
-    /// The caller must have a job of the future and consume it. The task must have these types.
-    pub(super) unsafe fn begin(task: NonNull<Header>) -> Option<(Self, bool)> {
-        let this = Self { task, types: PhantomData };
-        let begun = this.task().header.lifecycle.begin_poll();
-        if begun.is_none() {
-            // SAFETY: guaranteed by the caller.
-            unsafe { drop_stale(task) };
-        }
-        begun.map(|is_unpolled| (this, is_unpolled))
+impl<E: Schedule> Running<E> {
+    const VTABLE: &'static FutureVTable = &FutureVTable {
+        is_local: E::IS_LOCAL,
+        is_here: is_here::<E>,
+        schedule: schedule::<E>,
+        give_back: give_back::<E>,
+    };
+
+    fn head(&self) -> &Head<E> {
+        // SAFETY: the scheduler is an `E` and the guard has a reference, guaranteed by the maker.
+        unsafe { self.task.cast::<Head<E>>().as_ref() }
     }
 
-    fn task(&self) -> &Task<F, E> {
-        // SAFETY: the types are right and the guard has a reference, guaranteed by the caller of `begin`.
-        unsafe { self.task.cast::<Task<F, E>>().as_ref() }
-    }
-
-    /// Polls the future, unless it has been asked to stop; ends it if it is ready.
-    pub(super) fn poll(self) {
-        if self.task().header.state.is_stop_requested() {
-            // For the cause of the request.
-            return self.cancel(Cause::Asked);
-        }
-        let call = || frames::enter(&self.task().header.state, || self.poll_future());
-        let must_stop = || frames::must_stop() || E::STOPS_ALL();
-        let call = || budget::poll_task(must_stop, call).0;
-        match panic::catch_unwind(AssertUnwindSafe(call)) {
-            Ok(Poll::Pending) => self.pause(),
-            Ok(Poll::Ready(value)) => self.end(Ok(value)),
-            Err(payload) => self.end(Err(JoinError::panicked(payload))),
-        }
-    }
-
-    fn poll_future(&self) -> Poll<F::Output> {
-        let poll = |waker: &_| {
-            self.task().stage.with_mut(|stage| {
-                // SAFETY: Stage rule: it holds the future, and the guard has the access.
-                let future = unsafe { &mut *stage.cast::<F>() };
-                // SAFETY: Pin rule: from here on it is not moved.
-                let future = unsafe { Pin::new_unchecked(future) };
-                call_user(|| future.poll(&mut Context::from_waker(waker)))
-            })
-        };
-        // SAFETY: Access rule.
-        unsafe { with_waker(self.task, poll) }
-    }
-
-    /// Gives up the access to a pending future, after binding it to the scheduler if it is about to wait.
-    fn pause(self) {
-        let Task { header, scheduler, key, .. } = self.task();
+    /// Gives up the access to a pending future, after binding it to the scheduler if it is about to wait. Returns `false` if the future must
+    /// be cancelled instead, because the pool ends.
+    #[inline(always)]
+    fn pause(&self) -> bool {
+        let Head { header, scheduler, key, .. } = self.head();
         let scheduler = *scheduler;
         if scheduler.cuts(RunningFuture::of(&header.state)) {
-            return self.cancel(Cause::Ended);
+            return false;
         }
         // A future queued again does not wait: the scheduler has its job.
         if !header.lifecycle.is_woken() {
@@ -127,73 +93,45 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
             });
         }
         match header.lifecycle.end_poll() {
-            Pause::Idle => {}
+            Pause::Idle => true,
             Pause::Reschedule => {
                 // The job takes over the access and the reference; this thread must not touch the task any more.
-                // SAFETY: Access rule: `end_poll` told the caller to make the job.
-                scheduler.schedule(unsafe { resumption::<F, E>(self.task) }, Woken::Polled);
+                // SAFETY: Access rule: `end_poll` told the caller to make the job. The scheduler is an `E`.
+                unsafe { reschedule::<E>(self.task) };
+                true
             }
-            Pause::Orphaned => self.cancel(Cause::Ended),
+            Pause::Orphaned => false,
         }
     }
 
-    /// Drops the future without polling it, for this cause unless it was asked to stop before.
+    /// The result of a future cancelled for this cause, unless it was asked to stop before.
     #[cold]
-    pub(super) fn cancel(self, cause: Cause) {
-        let cause = self.task().header.state.stop_for(cause);
-        self.end(Err(JoinError::Cancelled(cause)));
+    fn cancelled<T>(&self, cause: Cause) -> Result<T, JoinError> {
+        Err(JoinError::Cancelled(self.head().header.state.stop_for(cause)))
     }
 
-    /// Moves the future to `out`; the handle gets `Cancelled`, and the scheduler is not notified.
-    ///
-    /// Not inlined: the frame may have room for a result.
-    ///
-    /// # Safety
-    /// Pin rule: the future must never have been polled.
-    #[cold]
-    #[inline(never)]
-    pub(super) unsafe fn take_future(self, out: &mut MaybeUninit<F>) {
-        self.task().stage.with_mut(|stage| {
-            // SAFETY: Stage rule: it holds the future, and the guard has the access; the moved-out stage is overwritten. Pin
-            // rule, guaranteed by the caller.
-            unsafe { out.as_mut_ptr().copy_from_nonoverlapping(stage.cast::<F>(), 1) };
-        });
-        drop_contained(self.complete(Err(JoinError::Cancelled(Cause::Ended))));
-    }
-
-    /// Ends the future: drops it, then tells the handle and the scheduler.
-    fn end(self, result: Result<F::Output, JoinError>) {
-        self.drop_future();
-        let Task { scheduler, key, .. } = self.task();
+    /// Ends the future, which has been dropped: tells the handle and the scheduler. The result is written to this place.
+    fn end<T>(&self, place: *mut Result<T, JoinError>, result: Result<T, JoinError>) {
+        let Head { scheduler, key, .. } = self.head();
         let scheduler = *scheduler;
         let key = key.with(|key| {
             // SAFETY: Access rule.
             unsafe { *key }
         });
-        let (outcome, unclaimed) = self.complete(result);
+        let (outcome, unclaimed) = self.complete(place, result);
         scheduler.release(key, outcome, unclaimed);
-    }
-
-    fn drop_future(&self) {
-        let task = self.task();
-        let drop_future = || {
-            task.stage.with_mut(|stage| {
-                // SAFETY: Stage rule: it holds the future, and the guard has the access. Pin rule: it is dropped in place.
-                unsafe { stage.cast::<F>().drop_in_place() };
-            });
-        };
-        contain(|| frames::enter(&task.header.state, drop_future));
     }
 
     /// Writes the result over the future, wakes the handle and drops the guard's reference.
     ///
     /// Returns the final outcome, and the payload of a panic if no handle takes it.
-    fn complete(
-        self,
-        result: Result<F::Output, JoinError>,
+    fn complete<T>(
+        &self,
+        place: *mut Result<T, JoinError>,
+        result: Result<T, JoinError>,
     ) -> (Outcome, Option<Box<dyn Any + Send>>) {
-        let (outcome, unclaimed) = self.tell(result);
-        if self.task().header.lifecycle.finish() {
+        let (outcome, unclaimed) = self.tell(place, result);
+        if self.head().header.lifecycle.finish() {
             // SAFETY: it was the last reference.
             unsafe { Header::release(self.task, JOB) };
         }
@@ -208,79 +146,139 @@ impl<F: Future + 'static, E: Schedule> Running<F, E> {
     }
 
     /// Writes the result over the future and wakes the handle; returns the final outcome, and the result if the handle is gone.
-    fn tell(
+    fn tell<T>(
         &self,
-        result: Result<F::Output, JoinError>,
-    ) -> (Outcome, Option<Result<F::Output, JoinError>>) {
-        let task = self.task();
-        let mut outcome = Outcome::of(&result);
+        place: *mut Result<T, JoinError>,
+        result: Result<T, JoinError>,
+    ) -> (Outcome, Option<Result<T, JoinError>>) {
+        let Head { header, stage, .. } = self.head();
         // SAFETY: Stage rule: the future is gone, and `DONE` is not set.
-        unsafe { task.write(result) };
-        let finished = task.header.state.finish_unless_stopped().unwrap_or_else(|| {
+        let write = |result| stage.with_mut(|_| unsafe { place.write(result) });
+        // SAFETY: Stage rule: called where the place holds a result that belongs to the finisher.
+        let read = || stage.with_mut(|_| unsafe { place.read() });
+        let mut outcome = Outcome::of(&result);
+        write(result);
+        let finished = header.state.finish_unless_stopped().unwrap_or_else(|| {
             // The stop request promised to cancel the future. A later request comes after `DONE`.
-            let cause = task.header.state.stop_for(Cause::Asked);
+            let cause = header.state.stop_for(Cause::Asked);
             outcome = Outcome::Cancelled(cause);
-            // SAFETY: Stage rule: `DONE` is not set.
-            drop_contained(unsafe { task.read() });
-            // SAFETY: as above.
-            unsafe { task.write(Err(JoinError::Cancelled(cause))) };
-            task.header.state.finish()
+            drop_contained(read());
+            write(Err(JoinError::Cancelled(cause)));
+            header.state.finish()
         });
         // SAFETY: `DONE` was set just now.
-        let is_detached = unsafe { task.header.deliver(finished) };
-        // SAFETY: Stage rule: if the handle is gone, the result belongs to the finisher.
-        (outcome, is_detached.then(|| unsafe { task.read() }))
+        let is_detached = unsafe { header.deliver(finished) };
+        (outcome, is_detached.then(read))
     }
+}
+
+/// Polls the future, or ends it for the cause `stop`: drops it, or moves it out if `taken` requests it.
+///
+/// # Safety
+/// Access rule: the caller must have the access and a reference, and gives them up. The task must have these types. A request must have
+/// room for a future of its type, and the future must not have been polled.
+unsafe fn settle<F: Future + 'static, E: Schedule>(
+    task: NonNull<Header>,
+    stop: Option<Cause>,
+    taken: Option<&TakeRequest>,
+) -> Outcome {
+    let running = Running::<E> { task, scheduler: PhantomData };
+    // SAFETY: the types are right, guaranteed by the caller.
+    let place = unsafe { stage::<F, E>(task) };
+    let Head { header, stage, .. } = running.head();
+    let result = match stop {
+        // A request to stop has its own cause.
+        None if header.state.is_stop_requested() => running.cancelled(Cause::Asked),
+        // SAFETY: guaranteed by the caller.
+        None => match unsafe { poll(&running, place) } {
+            Ok(Poll::Pending) if running.pause() => return Outcome::Polled,
+            Ok(Poll::Pending) => running.cancelled(Cause::Ended),
+            Ok(Poll::Ready(value)) => Ok(value),
+            Err(payload) => Err(JoinError::panicked(payload)),
+        },
+        Some(cause) => running.cancelled(cause),
+    };
+    if let Some(request) = taken.filter(|request| request.id == TypeId::of::<F>()) {
+        // SAFETY: Stage rule: it holds the future, and the guard has the access; the moved-out stage is overwritten. Pin rule: it has not
+        // been polled. The request has room, guaranteed by the caller.
+        stage.with_mut(|_| unsafe { request.out.cast::<F>().copy_from_nonoverlapping(place, 1) });
+        drop_contained(running.complete(place.cast(), result));
+        return Outcome::Cancelled(Cause::Ended);
+    }
+    // SAFETY: Stage rule: it holds the future, and the guard has the access. Pin rule: it is dropped in place.
+    let drop_future = || stage.with_mut(|_| unsafe { place.drop_in_place() });
+    contain(|| frames::enter(&header.state, drop_future));
+    running.end::<F::Output>(place.cast(), result);
+    Outcome::Polled
+}
+
+/// Polls a future, which is at this place.
+///
+/// # Errors
+/// The payload of a panic.
+///
+/// # Safety
+/// As for [`settle`].
+#[inline]
+unsafe fn poll<F: Future, E: Schedule>(
+    running: &Running<E>,
+    place: *mut F,
+) -> Result<Poll<F::Output>, Box<dyn Any + Send>> {
+    let Head { header, stage, .. } = running.head();
+    let poll = |waker: &_| {
+        stage.with_mut(|_| {
+            // SAFETY: Stage rule: it holds the future, and the guard has the access.
+            let future = unsafe { &mut *place };
+            // SAFETY: Pin rule: from here on it is not moved.
+            let future = unsafe { Pin::new_unchecked(future) };
+            call_user(|| future.poll(&mut Context::from_waker(waker)))
+        })
+    };
+    // SAFETY: Access rule.
+    let poll = || frames::enter(&header.state, || unsafe { with_waker(running.task, poll) });
+    let must_stop = || frames::must_stop() || E::STOPS_ALL();
+    panic::catch_unwind(AssertUnwindSafe(|| budget::poll_task(must_stop, poll).0))
 }
 
 /// Makes the job of a woken future and passes it to the scheduler.
 ///
 /// # Safety
-/// Access rule: the caller must make the job, for which it has a reference. The task must have these types.
-unsafe fn schedule<F: Future + 'static, E: Schedule>(header: NonNull<Header>) {
-    // SAFETY: the types are right, guaranteed by the caller; the job's reference keeps the task alive.
-    let scheduler = unsafe { header.cast::<Task<F, E>>().as_ref() }.scheduler;
+/// Access rule: the caller must make the job, for which it has a reference. The scheduler must be an `E`.
+unsafe fn schedule<E: Schedule>(header: NonNull<Header>) {
+    // SAFETY: the type is right, guaranteed by the caller; the job's reference keeps the task alive.
+    let scheduler = unsafe { header.cast::<Head<E>>().as_ref() }.scheduler;
     // SAFETY: guaranteed by the caller.
-    scheduler.schedule(unsafe { resumption::<F, E>(header) }, Woken::Idle);
+    scheduler.schedule(unsafe { resumption(header) }, Woken::Idle);
+}
+
+/// Like [`schedule`], after a poll during which the future was woken.
+///
+/// # Safety
+/// As for [`schedule`].
+#[inline(never)]
+unsafe fn reschedule<E: Schedule>(header: NonNull<Header>) {
+    // SAFETY: as in `schedule`.
+    let scheduler = unsafe { header.cast::<Head<E>>().as_ref() }.scheduler;
+    // SAFETY: guaranteed by the caller.
+    scheduler.schedule(unsafe { resumption(header) }, Woken::Polled);
 }
 
 /// Whether the calling thread may drop the future.
 ///
 /// # Safety
-/// The caller's side must be alive. The task must have these types.
-unsafe fn is_here<F: Future + 'static, E: Schedule>(header: NonNull<Header>) -> bool {
+/// The caller's side must be alive. The scheduler must be an `E`.
+unsafe fn is_here<E: Schedule>(header: NonNull<Header>) -> bool {
     // SAFETY: guaranteed by the caller.
-    unsafe { header.cast::<Task<F, E>>().as_ref() }.scheduler.is_here()
+    unsafe { header.cast::<Head<E>>().as_ref() }.scheduler.is_here()
 }
 
-/// Polls a claimed future, or drops it for the cause `stop`. The job, now stale, keeps its reference.
+/// Gives back the content of the guard of a claimed future.
 ///
 /// # Safety
-/// Claim: the caller must have claimed the future. The caller's side must be alive, and the task have these types.
-unsafe fn settle<F: Future + 'static, E: Schedule>(
-    task: NonNull<Header>,
-    stop: Option<Cause>,
-) -> Outcome {
-    let running = Running::<F, E> { task, types: PhantomData };
-    let Task { header, scheduler, .. } = running.task();
-    // Before any user code, as a guard is dropped.
-    if header.lifecycle.begin_claimed() && header.state.holds() {
-        scheduler.give_back();
-    }
-    match stop {
-        None => running.poll(),
-        Some(cause) => running.cancel(cause),
-    }
-    Outcome::Polled
-}
-
-/// Drops the reference of a stale job.
-///
-/// # Safety
-/// The caller must have the job and consume it.
-unsafe fn drop_stale(task: NonNull<Header>) {
+/// As for [`is_here`].
+unsafe fn give_back<E: Schedule>(header: NonNull<Header>) {
     // SAFETY: guaranteed by the caller.
-    drop(unsafe { TaskRef::of_job(task) });
+    unsafe { header.cast::<Head<E>>().as_ref() }.scheduler.give_back();
 }
 
 /// The payload of a job that polls a future.
@@ -289,14 +287,6 @@ pub(super) struct Turn<G> {
     pub(super) task: NonNull<Header>,
     /// The guard kept until the first poll; `()` in the jobs after it.
     pub(super) guard: G,
-}
-
-/// The request of a `Take` of a future.
-pub(super) struct TakeRequest {
-    /// The type of the future.
-    pub(super) id: TypeId,
-    /// Has room for it.
-    pub(super) out: *mut (),
 }
 
 /// The type that identifies the job of a first poll.
@@ -313,32 +303,28 @@ pub(super) fn is_fresh(id: TypeId) -> bool {
 /// Makes a job that polls a future again.
 ///
 /// # Safety
-/// Access rule: the caller must make the job and pass it the reference for it. The task must have these types.
-unsafe fn resumption<F: Future + 'static, E: Schedule>(task: NonNull<Header>) -> Job {
+/// Access rule: the caller must make the job and pass it the reference for it.
+unsafe fn resumption(task: NonNull<Header>) -> Job {
     // SAFETY: a pointer is one word, and `act` is the function of such a job.
-    unsafe { Job::from_raw(act::<F, (), E>, Turn { task, guard: () }) }
+    unsafe { Job::from_raw(act::<()>, Turn { task, guard: () }) }
 }
 
 /// The function of a job that polls a future.
 ///
 /// # Safety
 /// Payload rule of [`crate::job`]; `out` must be as the action says, but a [`TakeRequest`] for `Take`.
-pub(super) unsafe fn act<F: Future + 'static, G: Guard, E: Schedule>(
-    payload: *mut Payload,
-    action: Action,
-    out: *mut (),
-) -> Outcome {
+pub(super) unsafe fn act<G: Guard>(payload: *mut Payload, action: Action, out: *mut ()) -> Outcome {
     // SAFETY: Payload rule: the payload is a `Turn`, which begins with a pointer to a task.
     let task = unsafe { payload.cast::<NonNull<Header>>().read() };
     // SAFETY: the job has a reference.
-    let lifecycle = || &unsafe { task.as_ref() }.lifecycle;
+    let header = || unsafe { task.as_ref() };
     // The handle may have polled the future before.
-    let id = || match lifecycle().is_unpolled() {
+    let id = || match header().lifecycle.is_unpolled() {
         true => TypeId::of::<Fresh>(),
         false => TypeId::of::<Resumption>(),
     };
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(action, out, id, || !lifecycle().is_queued()) } {
+    if unsafe { inspect(action, out, id, || !header().lifecycle.is_queued()) } {
         return Outcome::Polled;
     }
     // SAFETY: Payload rule: the payload is a `Turn`, and is consumed.
@@ -349,13 +335,11 @@ pub(super) unsafe fn act<F: Future + 'static, G: Guard, E: Schedule>(
         }
         Outcome::Stale
     };
-    if action == Action::Leave {
+    let begun = if action == Action::Leave { None } else { header().lifecycle.begin_poll() };
+    let Some(is_first) = begun else {
+        // The job is stale.
         // SAFETY: the job is consumed.
-        unsafe { drop_stale(task) };
-        return leave(guard);
-    }
-    // SAFETY: the job is consumed.
-    let Some((running, is_first)) = (unsafe { Running::<F, E>::begin(task) }) else {
+        drop(unsafe { TaskRef::of_job(task) });
         return leave(guard);
     };
     let may_start = !is_first || guard.may_start();
@@ -365,22 +349,14 @@ pub(super) unsafe fn act<F: Future + 'static, G: Guard, E: Schedule>(
         // It has been polled before, and the content of the guard has been given back.
         leave(guard);
     }
-    match action {
-        Action::Run if may_start => running.poll(),
-        Action::Take => {
-            // SAFETY: `out` is a `TakeRequest`, guaranteed by the caller.
-            let request = unsafe { &*out.cast::<TakeRequest>() };
-            if is_first && request.id == TypeId::of::<F>() {
-                // SAFETY: the request has room for a future of this type.
-                let out = unsafe { &mut *request.out.cast::<MaybeUninit<F>>() };
-                // SAFETY: Pin rule: it has not been polled.
-                unsafe { running.take_future(out) };
-                return Outcome::Cancelled(Cause::Ended);
-            }
-            running.cancel(action.cause(out));
-        }
-        Action::Run => running.cancel(Cause::Deadline),
-        _ => running.cancel(action.cause(out)),
-    }
-    Outcome::Polled
+    let (stop, taken) = match action {
+        Action::Run if may_start => (None, None),
+        Action::Run => (Some(Cause::Deadline), None),
+        // SAFETY: `out` is a `TakeRequest`, guaranteed by the caller.
+        Action::Take if is_first => (Some(Cause::Ended), Some(unsafe { &*out.cast() })),
+        _ => (Some(action.cause(out)), None),
+    };
+    let settle = header().vtable.settle;
+    // SAFETY: Access rule: the poll has begun. The vtable is the task's.
+    unsafe { settle(task, stop, taken) }
 }

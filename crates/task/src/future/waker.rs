@@ -81,11 +81,11 @@ impl TaskRef {
     /// [`cancel_waiting`](Self::cancel_waiting).
     pub fn end(&self) {
         let Header { lifecycle, vtable, .. } = self.header();
-        if vtable.is_local {
+        if vtable.future.is_some_and(|future| future.is_local) {
             self.cancel_waiting();
         } else if lifecycle.claim_or_wake() {
-            // SAFETY: claimed just now; the vtable is the task's, whose memory lives (Reference rule).
-            _ = unsafe { (vtable.settle)(self.0, Some(Cause::Ended)) };
+            // SAFETY: claimed just now; Reference rule.
+            _ = unsafe { Header::settle(self.0, Some(Cause::Ended)) };
         }
     }
 
@@ -99,11 +99,9 @@ impl TaskRef {
     /// Polls the future on this thread if it is queued and has been polled before, or cancels it if it must `stop`; `None` if
     /// it is not queued. The job in the queue becomes [stale](Outcome::Stale).
     pub fn settle_if_queued(&self, stop: Option<Cause>) -> Option<Outcome> {
-        let Header { lifecycle, vtable, .. } = self.header();
-        // SAFETY: claimed just now; the vtable is the task's, whose memory lives (Reference rule).
-        lifecycle
-            .claim(|is_unpolled| !is_unpolled)
-            .then(|| unsafe { (vtable.settle)(self.0, stop) })
+        let is_claimed = self.header().lifecycle.claim(|is_unpolled| !is_unpolled);
+        // SAFETY: claimed just now; Reference rule.
+        is_claimed.then(|| unsafe { Header::settle(self.0, stop) })
     }
 
     /// Whether the future is queued, at this moment.
@@ -169,11 +167,11 @@ brigade_sync::opaque!(TaskRef: is_waiting);
 /// Access rule: the caller must make the job.
 unsafe fn schedule(header: NonNull<Header>) {
     // SAFETY: the reference that the job will have keeps the memory alive.
-    let Some(schedule) = (unsafe { header.as_ref() }).vtable.schedule else {
+    let Some(future) = (unsafe { header.as_ref() }).vtable.future else {
         unreachable!("it is a future")
     };
     // SAFETY: guaranteed by the caller.
-    unsafe { schedule(header) };
+    unsafe { (future.schedule)(header) };
 }
 
 /// Calls `call` with a waker of a future, which counts no reference.

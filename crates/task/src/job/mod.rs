@@ -7,12 +7,12 @@ use core::any::TypeId;
 use core::cell::Cell;
 use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
-use core::ptr;
+use core::ptr::{self, NonNull};
 
 use crate::act::{Act, Action, Outcome, Payload, inspect};
 use crate::boxed::{BoxedWork, is_large};
 use crate::cause::Cause;
-use crate::cell::{self, frames};
+use crate::cell::{self, Header, frames};
 use crate::contain::drop_contained;
 use crate::join::JoinHandle;
 use crate::region::{OfFork, OfScope};
@@ -77,14 +77,8 @@ impl Job {
         W: Work<Output = T>,
         T: Send + 'static,
     {
-        let (act, pointer) = match const { is_large::<W>() } {
-            true => cell::allocate(BoxedWork::new(work)),
-            false => cell::allocate(work),
-        };
-        // SAFETY: a pointer is one word, and `act` is the function of the cell.
-        let job = unsafe { Self::from_raw(act, pointer) };
-        // SAFETY: the cell was allocated for this job and a handle of type `T`.
-        (job, unsafe { JoinHandle::from_raw(pointer) })
+        let (job, handle) = HandledJob::new(work);
+        (job.into(), handle)
     }
 
     /// Creates a job of a function and a payload.
@@ -289,6 +283,58 @@ impl Job {
         unsafe { act(&mut this.payload, action, out) }
     }
 }
+
+/// The job of a closure that has a handle, in two words: a call passes it in registers, and a [`Job`] in memory.
+///
+/// ```
+/// use brigade_task::{HandledJob, Job, Outcome};
+/// let (job, handle) = HandledJob::new(|| 6 * 7);
+/// assert_eq!(Job::from(job).run(), Outcome::Returned);
+/// assert_eq!(handle.join()?, 42);
+/// # Ok::<(), brigade_task::JoinError>(())
+/// ```
+pub struct HandledJob {
+    act: Act,
+    /// Payload rule: the payload of a job.
+    cell: NonNull<Header>,
+}
+
+// SAFETY: `new` requires the work to be `Send`.
+unsafe impl Send for HandledJob {}
+
+impl HandledJob {
+    /// Like [`Job::with_handle`].
+    pub fn new<W, T>(work: W) -> (Self, JoinHandle<T>)
+    where
+        W: Work<Output = T>,
+        T: Send + 'static,
+    {
+        let (act, cell) = match const { is_large::<W>() } {
+            true => cell::allocate(BoxedWork::new(work)),
+            false => cell::allocate(work),
+        };
+        // SAFETY: the cell was allocated for this job and a handle of type `T`.
+        (Self { act, cell }, unsafe { JoinHandle::from_raw(cell) })
+    }
+}
+
+impl From<HandledJob> for Job {
+    #[inline(always)]
+    fn from(job: HandledJob) -> Self {
+        let job = ManuallyDrop::new(job);
+        // SAFETY: a pointer is one word, and `act` is the function of the cell.
+        unsafe { Self::from_raw(job.act, job.cell) }
+    }
+}
+
+impl Drop for HandledJob {
+    fn drop(&mut self) {
+        // SAFETY: as above; it is not used again.
+        drop(unsafe { Job::from_raw(self.act, self.cell) });
+    }
+}
+
+brigade_sync::opaque!(HandledJob);
 
 /// The number of the cause of a dropped job.
 const ENDED: *mut () = ptr::without_provenance_mut(Cause::Ended as usize);

@@ -6,11 +6,10 @@ use brigade_sync::time;
 use brigade_task::Job;
 
 use super::off_pool::is_off_pool;
-use crate::engine::current;
 use crate::engine::roster::Roster;
 use crate::engine::shared::Shared;
 use crate::engine::sleep::events::blocked::WaitUntil;
-use crate::engine::timers::entry::Entry;
+use crate::engine::worker::is_worker_of;
 use crate::values::Shutdown;
 
 impl Shared {
@@ -18,7 +17,7 @@ impl Shared {
     /// drops a job of the pool. So it would in the user's spawner, because the worker being started counts as
     /// running until the spawner returns.
     pub(crate) fn may_wait_idle(&self) -> bool {
-        !current::is_worker_of(self.key)
+        !is_worker_of(self.key)
             && !is_off_pool(self.key)
             && !self.idle.roster().starts.has_starter()
     }
@@ -33,8 +32,7 @@ impl Shared {
         }
         // A deadline too far in the future to be represented is no deadline.
         let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
-        let is_empty = || self.is_empty();
-        let Some(since) = self.idle.begin_quiet(is_empty) else { return true };
+        let Some(since) = self.idle.begin_quiet(&|| self.is_empty()) else { return true };
         let was_quiet = self.wait_while(deadline, wait, &|roster| !roster.was_quiet(since));
         self.idle.change(Roster::end_quiet);
         was_quiet
@@ -62,12 +60,16 @@ impl Shared {
 
     fn close_as(&self, how: Shutdown, if_open: bool) {
         self.queues.close();
-        self.close_gate(how, if_open).into_iter().for_each(Entry::give_up);
+        for ended in self.close_gate(how, if_open) {
+            ended.give_up();
+        }
         // A job accepted without being queued has been accepted by now, or its submitter sees the closed
         // pool.
         self.ledger.accept(|_| ());
         // Submitters that wait outside the pool.
-        self.permits.iter().for_each(|permits| permits.wake_all());
+        if let Some(permits) = &self.permits {
+            permits.wake_all();
+        }
         // A pool whose last thread could not be started may still have jobs.
         let may_start = || self.reserve().is_ok() || !self.is_stranded();
         let stranded = self.is_stranded() && !may_start();
@@ -88,15 +90,17 @@ impl Shared {
         let is_empty = || idle.snapshot().live() == 0;
         // Parts are taken only if there is no worker to do so: a job that forks all the time would keep this thread here.
         let left = || if is_empty() { queues.take_oldest_part() } else { None };
-        self.off_pool(|| {
-            let takes = |job: &Job| !job.is_of_scope() || is_empty();
-            while let Some(job) = self.take_oldest(&takes).or_else(left) {
-                if job.is_of_scope() { self.run_here(job) } else { ledger.drop_job(job) }
+        let work = self.off_pool();
+        let takes = |job: &Job| !job.is_of_scope() || is_empty();
+        while let Some(job) = self.take_oldest(&takes).or_else(left) {
+            if job.is_of_scope() { self.run_here(job) } else { ledger.drop_job(job) }
+        }
+        for (_, peer) in queues.peers.iter() {
+            for job in peer.mailbox.take_shares() {
+                ledger.drop_job(job);
             }
-            for (_, peer) in queues.peers.iter() {
-                peer.mailbox.take_shares().into_iter().for_each(|job| ledger.drop_job(job));
-            }
-        });
+        }
+        drop(work);
         self.wake_if_wanted(idle.after_publishing());
     }
 

@@ -47,10 +47,10 @@ impl Ledger {
     /// The numbers of ended jobs, on the workers and off them.
     pub(in crate::engine) fn ended(&self, peers: &Peers) -> Totals {
         let mut totals = *self.totals.lock();
-        totals.panicked += peers.sum(|counters| counters.panicked.get());
-        totals.returned += peers.sum(|counters| counters.returned.get());
+        totals.panicked += peers.sum(&|counters| counters.panicked.get());
+        totals.returned += peers.sum(&|counters| counters.returned.get());
         for cause in Cause::ALL {
-            let jobs = peers.sum(|counters| counters.cancelled[cause as usize].get());
+            let jobs = peers.sum(&|counters| counters.cancelled[cause as usize].get());
             totals.cancelled.add(cause, jobs);
         }
         totals
@@ -59,9 +59,9 @@ impl Ledger {
     /// The number of accepted jobs. `wakes` returns how often futures have been queued again from outside.
     pub(in crate::engine) fn accepted(&self, queues: &Queues, wakes: impl FnOnce() -> u64) -> u64 {
         let pushed = queues.pushed();
-        let accepted = pushed + queues.peers.sum(|counters| counters.accepted.get());
+        let accepted = pushed + queues.peers.sum(&|counters| counters.accepted.get());
         let accepted = accepted + self.totals.lock().accepted;
-        let again = queues.peers.sum(|counters| counters.moved.get()) + wakes();
+        let again = queues.peers.sum(&|counters| counters.moved.get()) + wakes();
         accepted.saturating_sub(again)
     }
 
@@ -100,11 +100,7 @@ impl Ledger {
 
     /// Whether, at a single moment, no job is being run or dropped off the pool, or only such that `waits`, and `is_empty`
     /// returns `true`.
-    pub(in crate::engine) fn is_over_and(
-        &self,
-        waits: bool,
-        is_empty: impl FnOnce() -> bool,
-    ) -> bool {
+    pub(in crate::engine) fn is_over_and(&self, waits: bool, is_empty: &dyn Fn() -> bool) -> bool {
         let before = self.off_pool.begun_if_over(waits);
         before.is_some() && is_empty() && self.off_pool.begun_if_over(waits) == before
     }

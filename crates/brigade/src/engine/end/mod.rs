@@ -8,13 +8,14 @@ mod quiet;
 
 use brigade_sync::atomic::{Ordering, fence};
 use brigade_sync::{Defer, hint, time};
-use brigade_task::{Job, drop_contained};
-use off_pool::{drop_off_pool, nest};
+use brigade_task::drop_contained;
+use off_pool::{Nested, drop_off_pool, drop_value_off_pool, nest};
 
-use crate::engine::current;
+use crate::engine::key::Key;
 use crate::engine::queues::peers::Peer;
 use crate::engine::shared::Shared;
 use crate::engine::timers::entry::Entry;
+use crate::engine::worker::is_worker_of;
 use crate::values::Shutdown;
 
 /// A piece of work off the pool, until it is dropped.
@@ -30,10 +31,25 @@ impl Drop for OffPoolWork<'_> {
     }
 }
 
+/// Work of a pool on this thread's stack, until it is dropped.
+pub(crate) struct NestedWork<'a> {
+    // First, so that the end of the work is counted last.
+    _nested: Nested,
+    /// If the pool counts it.
+    _work: Option<OffPoolWork<'a>>,
+}
+
+impl NestedWork<'_> {
+    /// Work that the pool does not count.
+    pub(in crate::engine) fn uncounted(key: Key) -> Self {
+        Self { _nested: nest(key, false), _work: None }
+    }
+}
+
 impl Shared {
     /// Whether nothing is queued, and no job is being run or dropped off the pool.
     pub(in crate::engine) fn is_empty(&self) -> bool {
-        self.ledger.is_over_and(false, || self.has_nothing_queued())
+        self.ledger.is_over_and(false, &|| self.has_nothing_queued())
     }
 
     fn has_nothing_queued(&self) -> bool {
@@ -46,19 +62,14 @@ impl Shared {
         if self.is_held_up() {
             self.cancel_waiting();
         }
-        self.idle.find_quiet(|| self.is_empty());
+        self.idle.find_quiet(&|| self.is_empty());
     }
 
-    /// Calls a closure that runs or drops a job of the pool off the pool. The end of the pool and `wait_idle`
-    /// wait for it.
-    pub(crate) fn off_pool<R>(&self, work: impl FnOnce() -> R) -> R {
-        let _work = self.begin_off_pool();
-        nest(self.key, true, work)
-    }
-
-    /// Calls a closure that waits for jobs of the pool, inside so many pieces of work off the pool.
-    pub(in crate::engine) fn wait_off_pool<R>(&self, pieces: u64, wait: impl FnOnce() -> R) -> R {
-        self.ledger.off_pool.wait(pieces, || self.look_for_quiet(), wait)
+    /// Begins to run or drop jobs of the pool off the pool. The end of the pool and `wait_idle` wait until the returned value is
+    /// dropped.
+    pub(crate) fn off_pool(&self) -> NestedWork<'_> {
+        let work = self.begin_off_pool();
+        NestedWork { _nested: nest(self.key, true), _work: Some(work) }
     }
 
     /// Counts a piece of work off the pool from now on, for the job being accepted.
@@ -111,11 +122,12 @@ impl Shared {
             return;
         }
         // A thread that waits for the end of the pool waits for this, too.
-        self.off_pool(|| {
-            let hooks = self.hooks.lock().take();
-            drop_contained(hooks);
-            self.observer.iter().for_each(|observer| _ = observer.end(Some(time::now())));
-        });
+        let _work = self.off_pool();
+        let hooks = self.hooks.lock().take();
+        drop_contained(hooks);
+        if let Some(observer) = &self.observer {
+            observer.end(Some(time::now()));
+        }
     }
 
     /// Whether the pool drains, and is held up only by jobs, and work off the pool, that wait for the pool's own pending futures.
@@ -129,7 +141,7 @@ impl Shared {
     #[cold]
     fn only_waits(&self) -> bool {
         self.idle.roster().only_waits()
-            && self.ledger.is_over_and(true, || self.has_nothing_queued())
+            && self.ledger.is_over_and(true, &|| self.has_nothing_queued())
             && self.tasks.has_waiting()
     }
 
@@ -169,7 +181,9 @@ impl Shared {
         // If the pool was open at that read, the closing thread tries later.
         if state.closed() && self.terminate() {
             self.look_for_quiet();
-            self.queues.peers.iter().for_each(|(index, _)| self.wake(index));
+            for (index, _) in self.queues.peers.iter() {
+                self.wake(index);
+            }
             self.idle.notify();
         }
         self.end_waiting();
@@ -201,12 +215,9 @@ impl Shared {
     /// thread: it drops them, and those that are queued.
     pub(in crate::engine) fn cancel_waiting(&self) {
         let refuses = self.idle.snapshot().discards();
-        self.tasks.for_each(|task| match refuses {
+        self.tasks.for_each(&|task| match refuses {
             false => task.cancel_waiting(),
-            true => {
-                let ends = Defer(move || task.end());
-                drop_off_pool(self.key, Job::new(move || drop(ends)));
-            }
+            true => drop_value_off_pool(self.key, Box::new(Defer(move || task.end()))),
         });
     }
 
@@ -216,7 +227,7 @@ impl Shared {
     /// Does nothing on a worker, where jobs submitted by the drops would be queued and never run. A leaving
     /// worker calls this later.
     pub(in crate::engine) fn end_waiting(&self) {
-        if !current::is_worker_of(self.key) && self.idle.snapshot().terminated() {
+        if !is_worker_of(self.key) && self.idle.snapshot().terminated() {
             // First: the destructor of a future may wait for a timer or an event, which no worker would
             // handle any more.
             self.events.end();
@@ -245,13 +256,16 @@ impl Shared {
         let mut round = 0;
         while peer.mailbox.has_locals() {
             self.cancel_waiting();
-            let mut jobs = core::iter::from_fn(|| Some(peer.mailbox.take()?.1)).peekable();
-            if jobs.peek().is_none() {
+            let mut has_any = false;
+            while let Some((_, job)) = peer.mailbox.take() {
+                has_any = true;
+                drop_off_pool(self.key, job);
+            }
+            if !has_any {
                 // Another thread has woken the last future, and is about to send it.
                 hint::snooze(round);
                 round += 1;
             }
-            jobs.for_each(|job| drop_off_pool(self.key, job));
         }
     }
 }

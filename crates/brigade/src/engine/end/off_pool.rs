@@ -9,8 +9,8 @@
 
 use core::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
+use std::thread;
 
-use brigade_sync::Defer;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicU64;
 use brigade_task::{Cause, Job, Outcome, drop_contained};
@@ -41,17 +41,14 @@ impl OffPool {
         self.ended.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Counts pieces as waiting while a closure waits for jobs of the pool, and calls `look` before.
-    pub(in crate::engine) fn wait<R>(
-        &self,
-        pieces: u64,
-        look: impl FnOnce(),
-        wait: impl FnOnce() -> R,
-    ) -> R {
+    /// Counts pieces as waiting for jobs of the pool.
+    pub(in crate::engine) fn begin_wait(&self, pieces: u64) {
         self.waiting.fetch_add(pieces, Ordering::SeqCst);
-        let _end = Defer(|| _ = self.waiting.fetch_sub(pieces, Ordering::SeqCst));
-        look();
-        wait()
+    }
+
+    /// Counts pieces as waiting no more.
+    pub(in crate::engine) fn end_wait(&self, pieces: u64) {
+        self.waiting.fetch_sub(pieces, Ordering::SeqCst);
     }
 
     /// Whether there is no such work now, or only such that `waits`.
@@ -88,35 +85,47 @@ brigade_sync::unmodelled::thread_local! {
     static DEFERRED: RefCell<Vec<(Key, Job)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls `work` with the pool `key` on this thread's stack, and whether its [`OffPool`] counts it.
-pub(crate) fn nest<R>(key: Key, is_counted: bool, work: impl FnOnce() -> R) -> R {
-    let depth = enter(key, is_counted);
-    let _leave = Defer(|| STACK.with(|stack| stack.depth.set(depth)));
-    let result = work();
-    // The innermost level at which jobs are not deferred.
-    if depth + 1 == DEPTH {
-        drop_deferred();
-    }
-    result
+/// A pool on this thread's stack, until this is dropped.
+pub(crate) struct Nested {
+    /// Whether the thread was unwinding before.
+    was_unwinding: bool,
+    below: Below,
 }
 
-/// Puts a pool on this thread's stack; returns the depth of the stack before.
-#[inline(never)]
-fn enter(key: Key, is_counted: bool) -> usize {
-    STACK.with(|stack| {
+/// Restores a depth of the stack when dropped.
+struct Below(usize);
+
+/// Puts a pool on this thread's stack, and whether its [`OffPool`] counts the work.
+pub(crate) fn nest(key: Key, is_counted: bool) -> Nested {
+    let depth = STACK.with(|stack| {
         let depth = stack.depth.get();
         if let Some(place) = stack.keys.get(depth) {
             place.set(Some((key, is_counted)));
         }
         stack.depth.replace(depth + 1)
-    })
+    });
+    Nested { was_unwinding: thread::panicking(), below: Below(depth) }
+}
+
+impl Drop for Nested {
+    fn drop(&mut self) {
+        // The innermost level at which jobs are not deferred. If the work unwinds, a panic of a drop would abort.
+        if self.below.0 + 1 == DEPTH && (self.was_unwinding || !thread::panicking()) {
+            drop_deferred();
+        }
+    }
+}
+
+impl Drop for Below {
+    fn drop(&mut self) {
+        STACK.with(|stack| stack.depth.set(self.0));
+    }
 }
 
 /// Drops the jobs deferred during the work at the last place of the stack, which ends.
 #[cold]
 fn drop_deferred() {
-    let next = || DEFERRED.try_with(|jobs| jobs.borrow_mut().pop()).ok().flatten();
-    while let Some((key, job)) = next() {
+    while let Ok(Some((key, job))) = DEFERRED.try_with(|jobs| jobs.borrow_mut().pop()) {
         STACK.with(|stack| stack.keys[DEPTH - 1].set(Some((key, false))));
         drop(job);
     }
@@ -128,31 +137,56 @@ pub(crate) fn drop_off_pool(key: Key, job: Job) {
     if !may_nest() {
         // At the end of a thread the list may have been destroyed.
         let _ = DEFERRED.try_with(|jobs| {
-            jobs.borrow_mut().extend(job.take().map(|job| (key, job)));
+            if let Some(job) = job.take() {
+                jobs.borrow_mut().push((key, job));
+            }
         });
     }
-    if let Some(job) = job {
-        nest(key, false, || drop(job));
+    if job.is_some() {
+        let _nested = nest(key, false);
+        drop(job);
     }
+}
+
+/// Drops a value like a job of the pool `key`. A type of its own for the job of each value would be compiled anew.
+pub(crate) fn drop_value_off_pool(key: Key, value: Box<dyn Send>) {
+    drop_off_pool(key, Job::new(move || drop(value)));
 }
 
 /// The pool of the innermost work on this thread's stack, if its [`OffPool`] counts that.
 pub(crate) fn pool_of_work() -> Option<Key> {
-    STACK
-        .with(|stack| stack.keys.get(stack.depth.get().checked_sub(1)?)?.get())
-        .filter(|of| of.1)
-        .map(|of| of.0)
+    match STACK.with(|stack| stack.keys.get(stack.depth.get().checked_sub(1)?)?.get()) {
+        Some((key, true)) => Some(key),
+        _ => None,
+    }
 }
 
-/// Calls `wait` with the number of pieces of work of the pool `key` on this thread's stack that are not yet counted as waiting.
-pub(in crate::engine) fn with_pieces<R>(key: Key, wait: impl FnOnce(u64) -> R) -> R {
-    STACK.with(|stack| {
-        let depth = stack.depth.get().min(DEPTH);
-        let from = stack.waits.replace(depth);
-        let _end = Defer(|| stack.waits.set(from));
-        let keys = stack.keys[from.min(depth)..depth].iter();
-        wait(keys.filter(|other| other.get() == Some((key, true))).count() as u64)
-    })
+/// The pieces of work of a pool on this thread's stack that were not yet counted as waiting. They are until this is dropped.
+pub(in crate::engine) struct Pieces {
+    pub(in crate::engine) count: u64,
+    /// How much of the work was counted before.
+    from: usize,
+}
+
+impl Pieces {
+    /// Counts the pieces of the pool `key`.
+    pub(in crate::engine) fn of(key: Key) -> Self {
+        STACK.with(|stack| {
+            let depth = stack.depth.get().min(DEPTH);
+            let from = stack.waits.replace(depth);
+            let mut count = 0;
+            for other in &stack.keys[from.min(depth)..depth] {
+                count += u64::from(other.get() == Some((key, true)));
+            }
+            Self { count, from }
+        })
+    }
+}
+
+impl Drop for Pieces {
+    fn drop(&mut self) {
+        STACK.with(|stack| stack.waits.set(self.from));
+    }
 }
 
 /// Whether this thread may begin another piece of deferrable work: fewer than [`DEPTH`] are on its stack.
@@ -165,18 +199,21 @@ pub(crate) fn is_off_pool(key: Key) -> bool {
     STACK.with(|stack| {
         let depth = stack.depth.get();
         // Work nested deeper, or deferred, may be of any pool.
-        depth >= DEPTH
-            || stack.keys[..depth].iter().any(|other| other.get().is_some_and(|of| of.0 == key))
+        let mut is_inside = depth >= DEPTH;
+        for other in &stack.keys[..depth.min(DEPTH)] {
+            is_inside |= matches!(other.get(), Some((pool, _)) if pool == key);
+        }
+        is_inside
     })
 }
 
 /// Drops a job's closure or future for this cause, and contains a panic of the drop.
 pub(crate) fn cancel_contained(job: Job, cause: Cause) -> Outcome {
-    cancel_and_tell(job, cause, || ())
+    cancel_and_tell(job, cause, &|| ())
 }
 
 /// Like [`cancel_contained`], and calls `tell` after a panic.
-pub(in crate::engine) fn cancel_and_tell(job: Job, cause: Cause, tell: impl FnOnce()) -> Outcome {
+pub(in crate::engine) fn cancel_and_tell(job: Job, cause: Cause, tell: &dyn Fn()) -> Outcome {
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| job.cancel(cause)));
     outcome.unwrap_or_else(|payload| {
         tell();
@@ -199,7 +236,8 @@ mod tests {
         let short = || {
             for _ in 0..200_000 {
                 off_pool.begin();
-                off_pool.wait(1, || (), || ());
+                off_pool.begin_wait(1);
+                off_pool.end_wait(1);
                 off_pool.end();
             }
         };

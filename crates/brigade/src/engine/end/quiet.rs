@@ -15,9 +15,12 @@ impl Idle {
     ) -> bool {
         let mut roster = self.roster.lock();
         let is_over = is_over(&roster);
-        if let Some(waker) = waker.filter(|_| !is_over) {
-            roster.watching.retain(|other| !other.will_wake(&waker));
-            roster.watching.push_back(waker);
+        match waker {
+            Some(waker) if !is_over => {
+                roster.watching.retain(|other| !other.will_wake(&waker));
+                roster.watching.push_back(waker);
+            }
+            _ => {}
         }
         is_over
     }
@@ -28,22 +31,28 @@ impl Idle {
         let count = self.roster.lock().watching.len();
         self.changed.notify_all();
         // One by one: the list keeps its memory, and no waker is called under the lock.
-        let next = |_| self.roster.lock().watching.pop_front();
-        (0..count).map_while(next).for_each(Waker::wake);
+        for _ in 0..count {
+            let next = self.roster.lock().watching.pop_front();
+            let Some(waker) = next else { return };
+            waker.wake();
+        }
     }
 
     /// Begins a wait until the pool is quiet or has terminated; `is_empty` looks at the queues. Returns `None` if it is
     /// already.
-    pub(crate) fn begin_quiet(&self, is_empty: impl Fn() -> bool) -> Option<u64> {
+    pub(crate) fn begin_quiet(&self, is_empty: &dyn Fn() -> bool) -> Option<u64> {
         let begun = self.change(|roster| {
-            if roster.is_quiet(&is_empty) {
+            if roster.is_quiet(is_empty) {
                 return None;
             }
             roster.quiet.waiting += 1;
             Some(roster.quiet.moments)
         });
         // Work off the pool may have ended before it could see this waiter.
-        begun.inspect(|_| self.find_quiet(&is_empty))
+        if begun.is_some() {
+            self.find_quiet(is_empty);
+        }
+        begun
     }
 
     /// The number of workers that neither park nor search, without new workers yet to look for work.
@@ -56,7 +65,7 @@ impl Idle {
     ///
     /// Must be called after every change that may have made the pool quiet: a worker parks or leaves, a start fails,
     /// work off the pool ends.
-    pub(crate) fn find_quiet(&self, is_empty: impl FnOnce() -> bool) {
+    pub(crate) fn find_quiet(&self, is_empty: &dyn Fn() -> bool) {
         // This load sees every wait that began before the caller's change.
         if !self.latest().quiet_awaited() {
             return;

@@ -189,28 +189,32 @@ impl Worker {
         let mut found = None;
         while found.is_none() && self.forks.position() > own {
             let Some(part) = self.forks.pop() else { break };
-            match part.region() == region {
-                true => found = Some(part),
-                false => others.push(part),
+            if part.region() == region {
+                found = Some(part.into_job());
+            } else {
+                others.push(part);
             }
         }
-        others.into_iter().rev().for_each(|part| self.push(part));
-        found.map(Part::into_job)
+        self.push_back(others);
+        found
     }
 
     /// Steals a descendant of a region and runs it; `false` if there is none.
     fn run_stolen_part(&self, region: Region) -> bool {
         // No part of the scope is left here.
         return_tickets();
-        let peers = self.shared.queues.peers.iter();
-        let mut others =
-            peers.filter(|(index, peer)| *index != self.index && !peer.forks.is_empty());
-        let stolen = others.find_map(|peer| self.steal_part(peer, Some(region)).ok());
-        let Some((region, job)) = stolen else { return false };
-        let origins = self.me.origins.begin(region, self.forks.position());
-        self.run_part(&mut Some(job));
-        self.me.origins.end(origins);
-        true
+        for (index, peer) in self.shared.queues.peers.iter() {
+            if index == self.index || peer.forks.is_empty() {
+                continue;
+            }
+            if let Ok((region, job)) = self.steal_part((index, peer), Some(region)) {
+                let origins = self.me.origins.begin(region, self.forks.position());
+                self.run_part(&mut Some(job));
+                self.me.origins.end(origins);
+                return true;
+            }
+        }
+        false
     }
 
     /// Runs a part inside a job that waits for it. A panic is contained by the part.
@@ -218,7 +222,9 @@ impl Worker {
     fn run_part(&self, part: &mut Option<Job>) {
         let is_only_run = !self.shared.idle.snapshot().runs_not_only();
         if is_only_run && entered().is_none() {
-            Job::run_in(part).into_iter().for_each(|outcome| self.count(outcome));
+            if let Some(outcome) = Job::run_in(part) {
+                self.count(outcome);
+            }
         } else {
             self.run_part_seen(part);
         }
@@ -230,7 +236,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn run_part_seen(&self, part: &mut Option<Job>) {
-        let run = || part.take().into_iter().for_each(|part| self.run(part));
-        enter_pool(&self.shared, run);
+        let Some(part) = part.take() else { return };
+        enter_pool(&self.shared, || self.run(part));
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use brigade_observe::What;
 use brigade_queue::StealError;
 use brigade_queue::deque::Candidate;
 use brigade_sync::atomic::{Ordering, fence};
@@ -10,6 +9,7 @@ use brigade_task::{Job, Part, Region, return_tickets};
 
 use crate::engine::queues::peers::Peer;
 use crate::engine::shared::Shared;
+use crate::engine::what::What;
 use crate::engine::worker::Worker;
 
 impl Worker {
@@ -39,14 +39,21 @@ impl Worker {
             match part.unless_stale() {
                 None => {
                     let lowest = &self.leftovers.lowest_gap;
-                    lowest.set(Some(lowest.get().map_or(position, |gap| gap.min(position))));
+                    lowest.set(Some(lowest.get().unwrap_or(position).min(position)));
                     self.me.origins.close_gap(position);
                 }
-                other => others.extend(other),
+                Some(part) => others.push(part),
             }
         }
-        others.into_iter().rev().for_each(|part| self.push(part));
+        self.push_back(others);
         return_tickets();
+    }
+
+    /// Pushes parts again, which have been popped in this order.
+    pub(super) fn push_back(&self, mut popped: Vec<Part>) {
+        while let Some(part) = popped.pop() {
+            self.push(part);
+        }
     }
 
     /// Whether no part is left on the own deque for peers to take.
@@ -101,7 +108,7 @@ impl Worker {
         };
         // Read before the steal pushes parts (`engine/queues/origins.rs`).
         let position = self.forks.position();
-        let part = peer.forks.steal(&self.forks, limit)?;
+        let part = peer.steal_forks(&self.forks, &limit)?;
         if of.is_none() {
             self.me.origins.begin(part.region(), position);
             if self.forks.position() > position {

@@ -199,11 +199,11 @@ fn the_monitor_passes_the_fence_of_a_parked_worker() {
     crew.shared().idle.start_search();
     crew.shared().queues.late.expect();
     let asks = Cell::new(0);
-    let is_over = || {
+    let mut is_over = || {
         asks.set(asks.get() + 1);
         true
     };
-    assert!(matches!(crew.0[2].park_unless(None, is_over), Parked::Search) && asks.get() == 1);
+    assert!(matches!(crew.0[2].park_unless(None, &mut is_over), Parked::Search) && asks.get() == 1);
     let _ = crew.shared().idle.announce(Parking { index: 2, ..Parking::default() });
     let mut seen = Seen::default();
     look(crew.shared(), (Watch::Closely, Watch::Closely), &mut seen);

@@ -6,8 +6,6 @@
 //! share. Until then it counts as a searcher, like each picked worker, and so takes over work that relied on it. It
 //! looks into its mailbox first.
 
-use core::iter;
-use std::task::Waker;
 use std::vec::IntoIter;
 
 use brigade_task::{Job, JoinHandle};
@@ -41,7 +39,7 @@ impl Shared {
             // No lock is held here: this allocates.
             made.resize_with(made.len().max(needed), &mut make);
             sent.reserve(made.len());
-            let all = self.send(inside, None, made.len(), |index| {
+            let all = self.send(inside, None, made.len(), &mut |index| {
                 let (share, handle) = made.pop()?;
                 sent.push((index, handle));
                 Some(share)
@@ -68,7 +66,7 @@ impl Shared {
         inside: bool,
         one: Option<usize>,
         most: usize,
-        mut next: impl FnMut(usize) -> Option<Job>,
+        next: &mut dyn FnMut(usize) -> Option<Job>,
     ) -> Result<Result<(), usize>, Reason> {
         // The wakers of workers that wait inside a job. Allocated before the locks are taken.
         let mut wakers = Vec::with_capacity(most);
@@ -78,14 +76,26 @@ impl Shared {
                 let peers = &self.queues.peers;
                 // The thread that starts this worker may not have opened it yet.
                 peers.open(index, &self.config);
-                wakers.extend(peers.at(index).mailbox.send_share(Priority::Normal, share));
+                if let Some(waker) = peers.at(index).mailbox.send_share(Priority::Normal, share) {
+                    wakers.push(waker);
+                }
                 *accepted += 1;
             };
             self.idle.change(|roster| roster.address(one, most, send))
         });
-        let picked = picked.ok_or(Reason::Closed)?;
-        wakers.into_iter().for_each(Waker::wake);
-        Ok(picked.map(|picked| picked.into_iter().for_each(|index| self.wake(index))))
+        let Some(picked) = picked else { return Err(Reason::Closed) };
+        for waker in wakers {
+            waker.wake();
+        }
+        match picked {
+            Ok(picked) => {
+                for index in picked {
+                    self.wake(index);
+                }
+                Ok(Ok(()))
+            }
+            Err(live) => Ok(Err(live)),
+        }
     }
 
     /// Accepts a share for the worker with this index; `inside` is as for [`broadcast`](Self::broadcast). For
@@ -107,9 +117,11 @@ impl Shared {
             let _ = self.start_core(usize::MAX);
         }
         let mut share = Some(share);
-        let sent = self.send(inside, Some(index), 1, |_| share.take());
-        let reason = sent.err().unwrap_or(Reason::NoSuchWorker);
-        share.map_or(Ok(()), |share| Err((share, reason)))
+        let sent = self.send(inside, Some(index), 1, &mut |_| share.take());
+        match share {
+            Some(share) => Err((share, sent.err().unwrap_or(Reason::NoSuchWorker))),
+            None => Ok(()),
+        }
     }
 
     /// Hands jobs of a class to parked workers, and wakes the workers. The caller is a job of the pool (`inside`)
@@ -125,15 +137,19 @@ impl Shared {
         jobs: &mut dyn Iterator<Item = Job>,
     ) -> IntoIter<Job> {
         let parked = self.idle.snapshot().parked();
-        let mut jobs = jobs.take(parked).collect::<Vec<_>>().into_iter();
+        let mut taken = Vec::new();
+        while taken.len() < parked {
+            let Some(job) = jobs.next() else { break };
+            taken.push(job);
+        }
+        let mut jobs = taken.into_iter();
         // The iterator may have forked, and have returned in the child.
         if !self.key.is_here() {
             return jobs;
         }
         let mut picked = Vec::with_capacity(jobs.len());
-        picked.extend(iter::from_fn(|| {
-            // Before a worker is picked, which must get a job.
-            jobs.as_slice().first()?;
+        // Before a worker is picked, which must get a job.
+        while !jobs.as_slice().is_empty() {
             let sent = self.accept(inside, |accepted| {
                 let index = self.idle.change(Roster::pick_parked)?;
                 // A worker parked inside a job is woken like an idle worker; the waker is not needed.
@@ -141,9 +157,12 @@ impl Shared {
                 *accepted += 1;
                 Some(index)
             });
-            sent.flatten()
-        }));
-        picked.into_iter().for_each(|index| self.wake(index));
+            let Some(Some(index)) = sent else { break };
+            picked.push(index);
+        }
+        for index in picked {
+            self.wake(index);
+        }
         jobs
     }
 }

@@ -16,29 +16,15 @@ use brigade_task::TaskRef;
 pub(crate) struct Group(usize);
 
 impl Group {
-    /// Returns a number that no other group has.
+    /// Returns a number that no other group has: odd, as no address of a scope is.
     pub(crate) fn new() -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-/// The group of a scope, which has one once it has a future.
-#[derive(Default)]
-pub(crate) struct LateGroup(AtomicUsize);
-
-impl LateGroup {
-    pub(crate) fn get(&self) -> Option<Group> {
-        // Ordering: Relaxed, here and below: it is a number.
-        Some(Group(self.0.load(Ordering::Relaxed))).filter(|group| group.0 > 0)
+        Self(NEXT.fetch_add(2, Ordering::Relaxed))
     }
 
-    pub(crate) fn get_or_new(&self) -> Group {
-        self.get().unwrap_or_else(|| {
-            let new = Group::new();
-            let set = self.0.compare_exchange(0, new.0, Ordering::Relaxed, Ordering::Relaxed);
-            set.map_or_else(Group, |_| new)
-        })
+    /// The group of a scope, which outlives its futures: its address.
+    pub(crate) fn of<T>(scope: &T) -> Self {
+        Self(core::ptr::from_ref(scope).addr())
     }
 }
 
@@ -51,4 +37,24 @@ pub(in crate::engine) struct Groups {
     /// Whether there are any.
     pub(in crate::engine) are_any: Cell<bool>,
     pub(in crate::engine) awaited: RefCell<Vec<(Group, Members)>>,
+}
+
+impl Groups {
+    /// The woken futures of the innermost wait for a group.
+    pub(super) fn members(awaited: &mut [(Group, Members)], group: Group) -> Option<&mut Members> {
+        for (of, members) in awaited.iter_mut().rev() {
+            if *of == group {
+                return Some(members);
+            }
+        }
+        None
+    }
+
+    /// Ends the innermost wait; returns the woken futures that are left.
+    pub(super) fn end_wait(&self) -> Members {
+        let mut awaited = self.awaited.borrow_mut();
+        let left = awaited.pop();
+        self.are_any.set(!awaited.is_empty());
+        left.unwrap_or((Group(0), Members::new())).1
+    }
 }

@@ -16,8 +16,8 @@ use crate::engine::queues::lane::KEPT;
 
 /// The list of a pool's futures.
 pub(crate) struct OwnedTasks {
-    /// Boxed: a pool may be built on a small stack, and builds without optimization hold several copies there.
-    shards: Box<[CachePadded<Shard>]>,
+    /// Not an array: a pool may be built on a small stack, and builds without optimization hold several copies there.
+    shards: Vec<CachePadded<Shard>>,
     /// How often a wake from outside has queued a future again, which must not count as accepted once more.
     woken: AtomicU64,
     /// Held by a thread that queues an accepted job in a closed pool, and by the thread that ends the pool.
@@ -36,12 +36,9 @@ struct Shard {
 }
 
 impl Shard {
-    /// Changes the list under its lock.
-    fn change<R>(&self, change: impl FnOnce(&mut ListedFutures) -> R) -> R {
-        let mut listed = self.listed.lock();
-        let result = change(&mut listed);
+    /// Notes the count, under the lock of the list.
+    fn note(&self, listed: &ListedFutures) {
         self.seen.store(listed.count, Ordering::Relaxed);
-        result
     }
 }
 
@@ -69,8 +66,12 @@ fn next_shard() -> usize {
 
 impl OwnedTasks {
     pub(in crate::engine) fn new() -> Self {
+        let mut shards = Vec::new();
+        for _ in 0..MAX_SHARDS {
+            shards.push(CachePadded::default());
+        }
         Self {
-            shards: (0..MAX_SHARDS).map(|_| CachePadded::default()).collect(),
+            shards,
             woken: AtomicU64::new(0),
             gate: Mutex::default(),
             finishes: AtomicBool::new(false),
@@ -100,16 +101,18 @@ impl OwnedTasks {
     /// Adds a future about to wait; returns a number other than 0.
     pub(crate) fn bind(&self, task: TaskRef) -> u32 {
         let here = next_shard();
-        let index = self.shards[here].change(|listed| {
-            listed.count += 1;
-            let vacant = listed.vacant.pop().map(|index| index as usize);
-            let index = vacant.unwrap_or(listed.tasks.len());
-            match listed.tasks.get_mut(index) {
-                Some(place) => *place = Some(task),
-                None => listed.tasks.push(Some(task)),
+        let mut listed = self.shards[here].listed.lock();
+        listed.count += 1;
+        let index = match listed.vacant.pop() {
+            Some(index) => index as usize,
+            None => {
+                listed.tasks.push(None);
+                listed.tasks.len() - 1
             }
-            index
-        });
+        };
+        listed.tasks[index] = Some(task);
+        self.shards[here].note(&listed);
+        drop(listed);
         match u32::try_from(index * MAX_SHARDS + here + 1) {
             Ok(number) => number,
             Err(_) => panic!("a pool has at most 2^32 futures"),
@@ -120,35 +123,42 @@ impl OwnedTasks {
     pub(crate) fn release(&self, number: u32) {
         let Some(place) = number.checked_sub(1) else { return };
         let (here, index) = (place as usize % MAX_SHARDS, place / MAX_SHARDS as u32);
-        let task = self.shards[here].change(|listed| {
-            listed.count -= 1;
-            let task = listed.tasks.get_mut(index as usize).and_then(Option::take);
-            listed.vacant.push(index);
-            if listed.count == 0 && listed.vacant.len() > KEPT {
-                // Many futures waited at once. None is listed now, so both vectors hold no future.
-                (listed.tasks, listed.vacant) = (Vec::new(), Vec::new());
-            }
-            task
-        });
+        let mut listed = self.shards[here].listed.lock();
+        listed.count -= 1;
+        let task = listed.tasks[index as usize].take();
+        listed.vacant.push(index);
+        if listed.count == 0 && listed.vacant.len() > KEPT {
+            // Many futures waited at once. None is listed now, so both vectors hold no future.
+            (listed.tasks, listed.vacant) = (Vec::new(), Vec::new());
+        }
+        self.shards[here].note(&listed);
+        drop(listed);
         // This may be the last reference to the future's memory.
         drop(task);
     }
 
     /// Calls a closure with each listed future.
-    pub(in crate::engine) fn for_each(&self, call: impl Fn(TaskRef)) {
+    pub(in crate::engine) fn for_each(&self, call: &dyn Fn(TaskRef)) {
         for shard in &self.shards {
-            let tasks: Vec<_> = shard.listed.lock().tasks.iter().flatten().cloned().collect();
-            tasks.into_iter().for_each(&call);
+            let tasks = shard.listed.lock().tasks.clone();
+            for task in tasks.into_iter().flatten() {
+                call(task);
+            }
         }
     }
 
     /// Whether any future waits.
     pub(in crate::engine) fn has_waiting(&self) -> bool {
-        let mut shards = self.shards.iter();
-        shards.any(|shard| shard.listed.lock().tasks.iter().flatten().any(TaskRef::is_waiting))
+        for shard in &self.shards {
+            if shard.listed.lock().tasks.iter().flatten().any(TaskRef::is_waiting) {
+                return true;
+            }
+        }
+        false
     }
 
     /// How many futures have not ended; each shard is read at a slightly different moment. Takes no lock.
+    #[cfg(feature = "observe")]
     pub(in crate::engine) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.seen.load(Ordering::Relaxed)).sum()
     }
@@ -202,7 +212,10 @@ mod tests {
     fn they_are_counted_without_a_lock() {
         let _dog = Watchdog::start(10);
         let tasks = OwnedTasks::new();
-        tasks.shards[0].change(|listed| listed.count = 2);
+        let mut listed = tasks.shards[0].listed.lock();
+        listed.count = 2;
+        tasks.shards[0].note(&listed);
+        drop(listed);
         let locked: Vec<_> = tasks.shards.iter().map(|shard| shard.listed.lock()).collect();
         assert_eq!(tasks.len(), 2);
         drop(locked);

@@ -3,12 +3,11 @@
 use brigade_task::{Cause, Job, Outcome, TaskRef, Woken};
 
 use super::groups::{Group, Groups, Members};
-use crate::engine::current;
 use crate::engine::enter::enter_pool;
-use crate::engine::probe::Scope;
+use crate::engine::probe::discard;
 use crate::engine::queues::Accepts;
 use crate::engine::shared::Shared;
-use crate::engine::worker::Worker;
+use crate::engine::worker::{Worker, index_in};
 use crate::values::Priority;
 
 impl Shared {
@@ -22,9 +21,13 @@ impl Shared {
         // still has none drops it.
         let reserved = self.reserve();
         self.tasks.count_wake();
-        let queued = self.queues.push(class, job, Accepts::IfOpen, &self.idle);
-        let late = |job| self.push_late(class, job);
-        queued.or_else(late).inspect_err(|_| self.tasks.uncount_wake())?;
+        if let Err(job) = self.queues.push(class, job, Accepts::IfOpen, &self.idle) {
+            let late = self.push_late(class, job);
+            if late.is_err() {
+                self.tasks.uncount_wake();
+                return late;
+            }
+        }
         let seen = self.idle.after_publishing();
         if reserved.is_ok() || seen.parked() > 0 {
             self.wake_if_wanted(seen);
@@ -59,7 +62,7 @@ impl Shared {
     pub(crate) fn send_local(&self, index: usize, job: Job) {
         self.queues.peers.at(index).mailbox.send(job);
         // The worker itself looks before it parks.
-        if current::index_in(self.key) != Some(index)
+        if index_in(self.key) != Some(index)
             && self.idle.after_publishing().parked() > 0
             && self.idle.change(|roster| roster.pick_this(index))
         {
@@ -86,9 +89,11 @@ impl Worker {
         // The job has a handle, or belongs to a scope, so nothing of the outer job belongs to it.
         let outcome = enter_pool(&self.shared, || run(stop));
         if stop.is_some() || outcome.is_none() {
-            traced.into_iter().for_each(Scope::discard);
+            discard(traced);
         }
-        outcome.inspect(|&outcome| self.count_in_place(outcome)).is_some()
+        let Some(outcome) = outcome else { return false };
+        self.count_in_place(outcome);
+        true
     }
 
     /// Queues a future of a class, woken by a job on this worker. If it was woken while it was polled, it is queued
@@ -106,7 +111,10 @@ impl Worker {
             (Priority::Normal, Woken::Polled) => self.queue_last(job),
             (class, _) => self.submit_to_lane(class, job),
         };
-        queued.inspect_err(|_| moved.take_back(1))
+        if queued.is_err() {
+            moved.take_back(1);
+        }
+        queued
     }
 
     /// Notes whether this worker polls a future of a closed pool, and runs no closure.
@@ -140,7 +148,9 @@ impl Worker {
         if self.activity.came_by_mail.take() {
             return None;
         }
-        self.take_mail().inspect(|_| self.activity.came_by_mail.set(true))
+        let mail = self.take_mail();
+        self.activity.came_by_mail.set(mail.is_some());
+        mail
     }
 }
 
@@ -153,13 +163,10 @@ impl Worker {
         woken: Members,
         wait: impl FnOnce() -> R,
     ) -> (R, Members) {
-        let Groups { are_any, awaited } = &self.groups;
-        awaited.borrow_mut().push((group, woken));
-        are_any.set(true);
+        self.groups.are_any.set(true);
+        self.groups.awaited.borrow_mut().push((group, woken));
         let waited = wait();
-        let (_, left) = awaited.borrow_mut().pop().unzip();
-        are_any.set(!awaited.borrow().is_empty());
-        (waited, left.unwrap_or_default())
+        (waited, self.groups.end_wait())
     }
 
     /// Lists a woken future, if this worker waits for its group.
@@ -174,12 +181,16 @@ impl Worker {
     fn list_member(&self, group: Group, job: &Job) {
         let mut stale = Members::new();
         let mut awaited = self.groups.awaited.borrow_mut();
-        let Some((_, list)) = awaited.iter_mut().rfind(|(of, _)| *of == group) else { return };
+        let Some(list) = Groups::members(&mut awaited, group) else { return };
         // Other threads may have polled many. So there are at most twice as many as queued futures.
         if list.len() == list.capacity() {
-            (*list, stale) = list.drain(..).partition(TaskRef::is_queued);
+            for task in core::mem::take(list) {
+                if task.is_queued() { list.push_back(task) } else { stale.push_back(task) }
+            }
         }
-        list.extend(job.task());
+        if let Some(task) = job.task() {
+            list.push_back(task);
+        }
         drop(awaited);
         // Last, because that may wake a future.
         drop(stale);
@@ -188,6 +199,6 @@ impl Worker {
     /// Takes the oldest future of a group for which this worker waits.
     pub(in crate::engine) fn take_member(&self, group: Group) -> Option<TaskRef> {
         let mut awaited = self.groups.awaited.borrow_mut();
-        awaited.iter_mut().rfind(|(of, _)| *of == group)?.1.pop_front()
+        Groups::members(&mut awaited, group)?.pop_front()
     }
 }

@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use crate::engine::current;
 use crate::engine::idle::Watch;
 use crate::engine::roster::Roster;
 use crate::engine::shared::Shared;
 use crate::engine::sleep::events::WATCH_PERIOD;
 use crate::engine::timers::TimerKey;
 use crate::engine::timers::entry::Entry;
+use crate::engine::worker::index_in;
 
 impl Shared {
     /// Sets a timer. Returns the entry if the pool no longer accepts it, has no thread and can't start one,
@@ -17,7 +17,7 @@ impl Shared {
         let Some(Ok(_reserved)) = self.key.is_here().then(|| self.reserve()) else {
             return Err(entry);
         };
-        let worker = current::index_in(self.key).unwrap_or(0);
+        let worker = index_in(self.key).unwrap_or(0);
         let set = self.events.timers.set(worker, at, entry);
         // During the attempt the closure counted as pending, so the end of the pool may have waited for it.
         let (key, is_first) = set.inspect_err(|_| self.try_finish())?;

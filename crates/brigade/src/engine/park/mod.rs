@@ -6,11 +6,11 @@ pub(in crate::engine) mod poll;
 use core::time::Duration;
 use std::time::Instant;
 
-use brigade_observe::{Since, What};
 use brigade_sync::time;
 
 use crate::engine::idle::{Idle, Parked, Watch};
 use crate::engine::roster::Parking;
+use crate::engine::what::{Since, What};
 use crate::engine::worker::Worker;
 use crate::values::{Idle as Policy, KEEP_ALIVE};
 
@@ -49,11 +49,10 @@ impl Worker {
     /// Sleeps until there is something to do, or until the given time. The caller must be a searcher. It continues as a
     /// searcher if `is_over` returns `true` in the last look. A thread that ends the wait later must pick this worker, which waits [inside a
     /// job](super::run_until).
-    #[inline]
     pub(in crate::engine) fn park_unless(
         &self,
         until: Option<Instant>,
-        is_over: impl FnOnce() -> bool,
+        is_over: &mut dyn FnMut() -> bool,
     ) -> Parked {
         let shared = &*self.shared;
         self.pace.pause();
@@ -132,20 +131,21 @@ impl Worker {
                 holds_driver = true;
                 self.tell(What::Parked { holds_driver, since: Since::Parked });
             }
-            spin.take_if(|spin| !spin.goes_on());
+            if spin.as_ref().is_some_and(|spin| !spin.goes_on()) {
+                spin = None;
+            }
             let spins = spin.is_some();
             let timeout = if spins { Some(Duration::ZERO) } else { leave_at.map(time::until) };
-            let parked = if holds_driver {
+            if holds_driver {
                 self.activity.has_slept_on_driver.set(true);
-                self.poll_as_sleeper(timeout)
-            } else {
-                let spot = &self.me.sleeper.spot;
-                let has_token =
-                    if spins { spot.parker.try_take() } else { spot.parker.park(timeout) };
-                has_token.then(|| self.woken())
-            };
-            if let Some(parked) = parked {
-                return parked;
+                if let Some(parked) = self.poll_as_sleeper(timeout) {
+                    return parked;
+                }
+                continue;
+            }
+            let parker = &self.me.sleeper.spot.parker;
+            if if spins { parker.try_take() } else { parker.park(timeout) } {
+                return self.woken();
             }
         }
     }

@@ -4,7 +4,6 @@ use core::time::Duration;
 use std::task::Waker;
 use std::time::Instant;
 
-use brigade_observe::What;
 use brigade_sync::time;
 use brigade_task::{TaskRef, contain};
 
@@ -12,6 +11,7 @@ use crate::engine::idle::Parked;
 use crate::engine::sleep::backoff::{Backoff, LOOK_AGAIN};
 use crate::engine::sleep::sleeper::ParkSpot;
 use crate::engine::timers::entry::Entry;
+use crate::engine::what::What;
 use crate::engine::worker::Worker;
 
 /// The end of a sleep inside a job.
@@ -47,7 +47,10 @@ impl Worker {
     pub(in crate::engine) fn poll_as_sleeper(&self, timeout: Option<Duration>) -> Option<Parked> {
         let (events, spot) = (&self.shared.events, &self.me.sleeper.spot);
         events.note_poll();
-        let timeout = timeout.into_iter().chain(events.timers.until()).min();
+        let timeout = match (timeout, events.timers.until()) {
+            (Some(timeout), Some(until)) => Some(timeout.min(until)),
+            (timeout, until) => timeout.or(until),
+        };
         let (mut left, mut woken) = (None, 0);
         // Withdraws before anything is queued: a parked worker queues nothing. Returns whether the worker searches.
         let leave = |left: &mut Option<Parked>| {
@@ -109,9 +112,10 @@ impl Worker {
     /// Calls the waker of an event, as a worker that `searches` or runs.
     #[inline]
     pub(in crate::engine) fn wake(&self, waker: Waker, searches: bool) {
-        match TaskRef::wakes(&waker) {
-            true => contain(|| waker.wake()),
-            false => self.wake_foreign(waker, searches),
+        if TaskRef::wakes(&waker) {
+            contain(|| waker.wake());
+        } else {
+            self.wake_foreign(waker, searches);
         }
     }
 
@@ -129,17 +133,24 @@ impl Worker {
         // It lies above the wait that polls: another one polls meanwhile, which may be a wait of the waker.
         let waiting = self.nesting.innermost.take();
         let candidates = &self.shared.events.candidates;
-        let taken = waiting.as_ref().and_then(|thread| candidates.take(thread));
-        if taken.as_ref().is_some_and(|&(_, polled)| polled) {
-            self.shared.see_to_driver();
+        let (mut taken, mut was_under) = (None, false);
+        if let Some(thread) = &waiting {
+            taken = candidates.take(thread);
+            if let Some((_, true)) = taken {
+                self.shared.see_to_driver();
+            }
+            was_under = thread.lie_under_jobs(true);
         }
-        let was_under = waiting.as_ref().map(|thread| thread.lie_under_jobs(true));
         contain(|| waker.wake());
-        waiting.iter().zip(was_under).for_each(|(thread, was)| _ = thread.lie_under_jobs(was));
+        if let Some(thread) = &waiting {
+            _ = thread.lie_under_jobs(was_under);
+        }
         self.nesting.innermost.set(waiting);
         // The waker may have forked.
         self.end_if_orphan();
-        taken.into_iter().for_each(|(entry, _)| candidates.put(entry));
+        if let Some((entry, _)) = taken {
+            candidates.put(entry);
+        }
         if searches {
             self.shared.idle.start_search();
         }

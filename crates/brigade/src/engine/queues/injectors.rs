@@ -19,7 +19,6 @@
 //! excludes it by the gate.
 
 use core::cell::Cell;
-use core::iter;
 
 use brigade_queue::{Cursor, Injector, ShardedInjector};
 use brigade_task::Job;
@@ -183,7 +182,10 @@ impl Injectors {
     /// Looks at `most` of the oldest entries and drops completed entries. Returns the number of jobs
     /// cancelled by this.
     pub(in crate::engine) fn sweep(&self, most: usize) -> u64 {
-        let pop = || self.shards.pop(&Cursor::default());
-        self.front.sweep(None, most, &mut iter::from_fn(pop).take(most))
+        let mut left = most;
+        self.front.sweep(None, most, &mut || {
+            left = left.checked_sub(1)?;
+            self.shards.pop(&Cursor::default())
+        })
     }
 }

@@ -50,10 +50,10 @@ impl Looks {
 }
 
 impl Lane {
-    /// Queues all jobs of an iterator, or none if the lane is closed.
+    /// Queues all jobs that a closure returns, or none if the lane is closed.
     pub(in crate::engine) fn push_all(
         &self,
-        jobs: &mut dyn Iterator<Item = Job>,
+        next: &mut dyn FnMut() -> Option<Job>,
         accepts: Accepts,
         state: Option<&Idle>,
     ) {
@@ -63,33 +63,41 @@ impl Lane {
             return;
         }
         let before = queue.jobs.len();
-        queue.jobs.extend(jobs.map(|job| (now, job)));
+        while let Some(job) = next() {
+            queue.jobs.push_back((now, job));
+        }
         let more = queue.jobs.len() - before;
         // Ordering: Release, before the job can be taken: a reader that sees the end of the job also sees it
         // accepted.
         self.pushed.fetch_add(more as u64, Ordering::Release);
-        if before == 0 && more > 0 {
-            state.into_iter().for_each(Idle::set_prioritized);
+        if let (Some(idle), 0, 1..) = (state, before, more) {
+            idle.set_prioritized();
         }
         self.set_len(queue.jobs.len());
     }
 
     /// Takes jobs out under the lock.
-    fn change<R>(&self, state: Option<&Idle>, change: impl FnOnce(&mut Queue) -> R) -> R {
+    fn change(
+        &self,
+        state: Option<&Idle>,
+        change: &mut dyn FnMut(&mut Queue) -> Option<Job>,
+    ) -> Option<Job> {
         let mut queue = self.queue.lock();
         let was_empty = queue.jobs.is_empty();
-        let result = change(&mut queue);
+        let job = change(&mut queue);
         // First: while a thread sees the length of the high lane, it also sees the bit, and then waits for
         // the lock.
         self.set_len(queue.jobs.len());
         if queue.jobs.is_empty() && !was_empty {
-            state.into_iter().for_each(Idle::unset_prioritized);
+            if let Some(idle) = state {
+                idle.unset_prioritized();
+            }
             if queue.jobs.capacity() > KEPT {
                 // Frees the memory of a long queue.
                 queue.jobs = VecDeque::new();
             }
         }
-        result
+        job
     }
 
     /// Takes the oldest job, if `takes` returns `true` for the time of its queueing. Waits for the lock.
@@ -99,29 +107,31 @@ impl Lane {
         state: Option<&Idle>,
         takes: &dyn Fn(Instant) -> bool,
     ) -> Option<Job> {
-        self.change(state, |queue| {
-            queue.jobs.front().filter(|(since, _)| since.is_none_or(takes))?;
-            queue.jobs.pop_front().map(|(_, job)| job)
+        self.change(state, &mut |queue| match queue.jobs.front()? {
+            (Some(since), _) if !takes(*since) => None,
+            _ => Some(queue.jobs.pop_front()?.1),
         })
     }
 
-    /// Takes the oldest job accepted by `takes`: of the lane's own jobs, or else of `more`, whose other jobs are
-    /// queued behind.
+    /// Takes the oldest job accepted by `takes`: of the lane's own jobs, or else of the jobs from `more`, whose others are queued
+    /// behind.
     pub(in crate::engine) fn take(
         &self,
         state: Option<&Idle>,
         takes: &dyn Fn(&Job) -> bool,
-        more: &mut dyn Iterator<Item = Job>,
+        more: &mut dyn FnMut() -> Option<Job>,
     ) -> Option<Job> {
         let now = time::try_now();
-        self.change(state, |Queue { jobs, .. }| {
-            if let Some(place) = jobs.iter().position(|(_, job)| takes(job)) {
-                return jobs.remove(place).map(|(_, job)| job);
+        self.change(state, &mut |Queue { jobs, .. }| {
+            for place in 0..jobs.len() {
+                if takes(&jobs[place].1) {
+                    return Some(jobs.remove(place)?.1);
+                }
             }
             // As in `sweep`.
             self.set_len(jobs.len() + 1);
             loop {
-                let job = more.next()?;
+                let job = more()?;
                 if takes(&job) {
                     return Some(job);
                 }
@@ -131,27 +141,33 @@ impl Lane {
     }
 
     /// Drops completed entries, which calls no user code: among the lane's own, if the `most` of the calls since
-    /// the last look add up to their number, and among `more`, whose other entries are queued behind. Returns
+    /// the last look add up to their number, and among the jobs from `more`, whose others are queued behind. Returns
     /// the number of jobs cancelled by this.
     pub(in crate::engine) fn sweep(
         &self,
         state: Option<&Idle>,
         most: usize,
-        more: &mut dyn Iterator<Item = Job>,
+        more: &mut dyn FnMut() -> Option<Job>,
     ) -> u64 {
         let (now, mut cancelled) = (time::try_now(), 0);
-        self.change(state, |Queue { jobs, looks, .. }| {
+        self.change(state, &mut |Queue { jobs, looks, .. }| {
             if looks.are_due(most, jobs.len()) {
                 for _ in 0..jobs.len() {
-                    let Some((since, job)) = jobs.pop_front() else { break };
-                    jobs.extend(drop_if_stale(job, &mut cancelled).map(|job| (since, job)));
+                    let (since, job) = jobs.pop_front()?;
+                    if let Some(job) = drop_if_stale(job, &mut cancelled) {
+                        jobs.push_back((since, job));
+                    }
                 }
             }
             // Before the first of them is taken. Nothing is taken from this lane until the lock is released, so
             // the order is preserved.
             self.set_len(jobs.len() + 1);
-            let more = more.filter_map(|job| drop_if_stale(job, &mut cancelled));
-            jobs.extend(more.map(|job| (now, job)));
+            while let Some(job) = more() {
+                if let Some(job) = drop_if_stale(job, &mut cancelled) {
+                    jobs.push_back((now, job));
+                }
+            }
+            None
         });
         cancelled
     }
@@ -241,15 +257,17 @@ mod tests {
             some.for_each(|handle| _ = handle.settle_if_unclaimed(Some(Cause::Asked)));
         };
         let mut jobs = jobs.into_iter();
-        lane.push_all(&mut jobs.by_ref().take(40), Accepts::Always, Some(&idle));
+        let mut some = jobs.by_ref().take(40);
+        lane.push_all(&mut || some.next(), Accepts::Always, Some(&idle));
         settle(0, 2);
-        lane.sweep(Some(&idle), 20, &mut iter::empty());
+        lane.sweep(Some(&idle), 20, &mut || None);
         assert_eq!(lane.len(), 40, "not at each call");
-        lane.sweep(Some(&idle), 20, &mut jobs.by_ref().take(20));
+        let mut some = jobs.by_ref().take(20);
+        lane.sweep(Some(&idle), 20, &mut || some.next());
         assert_eq!(lane.len(), 30, "of the oldest 60 half is over");
-        lane.sweep(Some(&idle), 60, &mut jobs);
+        lane.sweep(Some(&idle), 60, &mut || jobs.next());
         settle(0, 3);
-        lane.sweep(Some(&idle), 60, &mut iter::empty());
+        lane.sweep(Some(&idle), 60, &mut || None);
         let left: Vec<_> = (0..100).filter(|number| number % 2 > 0 && number % 3 > 0).collect();
         assert_eq!((lane.len(), lane.pushed()), (left.len(), 40));
         assert!(idle.snapshot().is_prioritized());
@@ -257,7 +275,7 @@ mod tests {
         iter::from_fn(pop).take(left.len() - 10).for_each(|job| _ = job.run());
         assert_eq!(*order.lock(), left[..left.len() - 10]);
         settle(1, 1);
-        lane.sweep(Some(&idle), 60, &mut iter::empty());
+        lane.sweep(Some(&idle), 60, &mut || None);
         assert!(lane.len() == 0 && !idle.snapshot().is_prioritized());
     }
 }

@@ -1,7 +1,6 @@
 //! The queues for jobs of the classes above and below the default. `engine/PRIORITIES.md` says when workers
 //! take jobs from them.
 
-use core::iter;
 use std::time::Instant;
 
 use brigade_task::Job;
@@ -31,16 +30,16 @@ impl Lanes {
         accepts: Accepts,
         idle: &Idle,
     ) -> Result<(), Job> {
-        let mut jobs = Some(job).into_iter();
-        self.push_all(class, &mut jobs, accepts, idle);
-        jobs.next().map_or(Ok(()), Err)
+        let mut job = Some(job);
+        self.push_all(class, &mut || job.take(), accepts, idle);
+        if let Some(job) = job { Err(job) } else { Ok(()) }
     }
 
-    /// Queues all jobs of an iterator, or none if the lane is closed.
+    /// Queues all jobs that a closure returns, or none if the lane is closed.
     pub(in crate::engine) fn push_all(
         &self,
         class: Priority,
-        jobs: &mut dyn Iterator<Item = Job>,
+        jobs: &mut dyn FnMut() -> Option<Job>,
         accepts: Accepts,
         idle: &Idle,
     ) {
@@ -86,7 +85,7 @@ impl Lanes {
     pub(in crate::engine) fn sweep(&self, most: usize, idle: &Idle) -> u64 {
         let sweep = |class| match self.len_of(class) {
             0 => 0,
-            _ => self.of(class).sweep(told(class, idle), most, &mut iter::empty()),
+            _ => self.of(class).sweep(told(class, idle), most, &mut || None),
         };
         sweep(Priority::Low) + sweep(Priority::High)
     }
@@ -94,7 +93,7 @@ impl Lanes {
 
 /// The state that says whether jobs of this class are queued, if it does.
 fn told(class: Priority, idle: &Idle) -> Option<&Idle> {
-    (class == Priority::High).then_some(idle)
+    if class == Priority::High { Some(idle) } else { None }
 }
 
 #[cfg(all(test, not(brigade_loom)))]

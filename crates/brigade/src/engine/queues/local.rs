@@ -1,7 +1,6 @@
 //! A worker's own queue, in the configured order.
 
-use ::brigade_queue as queue;
-use brigade_queue::{Injector, StealError, fifo, lifo};
+use brigade_queue::{Either, Injector, StealError, Stealer, Worker};
 use brigade_task::Job;
 
 use crate::values::{Config, Order, Queueing};
@@ -13,25 +12,22 @@ const CAPACITY: usize = if cfg!(brigade_seeded) { 4 } else { 256 };
 
 /// The owner's end.
 pub(crate) enum Local {
-    Lifo(lifo::Worker<Job>),
-    Fifo(fifo::Worker<Job>),
+    Ring(Worker<Job, Either>),
     /// Every job goes to the pool's queue.
     Shared,
 }
 
 /// The end for all other threads.
 pub(crate) enum Remote {
-    Lifo(lifo::Stealer<Job>),
-    Fifo(fifo::Stealer<Job>),
+    Ring(Stealer<Job, Either>),
     Shared,
 }
 
-/// Uses the ring of either order.
+/// Uses the ring, if there is one.
 macro_rules! with_ring {
     ($queue:expr, $ring:ident => $call:expr, else $shared:expr) => {
         match $queue {
-            Self::Lifo($ring) => $call,
-            Self::Fifo($ring) => $call,
+            Self::Ring($ring) => $call,
             Self::Shared => $shared,
         }
     };
@@ -39,17 +35,19 @@ macro_rules! with_ring {
 
 impl Local {
     pub(crate) fn new(config: &Config) -> Self {
-        match (config.queueing, config.order) {
-            (Queueing::Shared, _) => Self::Shared,
-            (Queueing::Stealing, Order::Lifo) => Self::Lifo(lifo::Worker::new(CAPACITY)),
-            (Queueing::Stealing, Order::Fifo) => Self::Fifo(fifo::Worker::new(CAPACITY)),
+        if config.queueing == Queueing::Shared {
+            return Self::Shared;
         }
+        let order = match config.order {
+            Order::Lifo => Either::Lifo,
+            Order::Fifo => Either::Fifo,
+        };
+        Self::Ring(Worker::with_order(CAPACITY, order).expect("memory for a worker's queue"))
     }
 
     pub(crate) fn remote(&self) -> Remote {
         match self {
-            Self::Lifo(ring) => Remote::Lifo(ring.stealer()),
-            Self::Fifo(ring) => Remote::Fifo(ring.stealer()),
+            Self::Ring(ring) => Remote::Ring(ring.stealer()),
             Self::Shared => Remote::Shared,
         }
     }
@@ -83,7 +81,7 @@ impl Local {
 
     /// Whether the newest job is run first.
     pub(crate) fn is_lifo(&self) -> bool {
-        matches!(self, Self::Lifo(_))
+        with_ring!(self, ring => ring.order() == Either::Lifo, else false)
     }
 
     /// Takes the newest job, if [`pop`](Self::pop) takes the newest first.
@@ -104,20 +102,13 @@ impl Local {
     /// Steals half of another worker's jobs: returns the oldest and queues the rest.
     pub(crate) fn steal_from(&self, victim: &Remote) -> Result<Job, StealError> {
         match (self, victim) {
-            (Self::Lifo(ring), Remote::Lifo(victim)) => steal_half(victim, ring),
-            (Self::Fifo(ring), Remote::Fifo(victim)) => steal_half(victim, ring),
+            // A single attempt: the search tries the remaining victims before it retries this victim.
+            (Self::Ring(ring), Remote::Ring(victim)) => {
+                victim.steal_half_and_pop(ring).map(|(job, _)| job)
+            }
             _ => Err(StealError::Empty),
         }
     }
-}
-
-/// Takes the older half of a victim's jobs: returns the oldest and queues the rest.
-fn steal_half<O: queue::Order>(
-    victim: &queue::Stealer<Job, O>,
-    ring: &queue::Worker<Job, O>,
-) -> Result<Job, StealError> {
-    // A single attempt: the search tries the remaining victims before it retries this victim.
-    victim.steal_half_and_pop(ring).map(|(job, _)| job)
 }
 
 impl Remote {

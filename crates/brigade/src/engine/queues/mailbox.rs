@@ -44,8 +44,8 @@ enum MailKind {
 impl Mailbox {
     /// Queues a future. The worker must then be woken if it is parked.
     pub(in crate::engine) fn send(&self, job: Job) {
-        let waiting = self.queue(MailKind::Local, Priority::Normal, job);
-        waiting.into_iter().for_each(Waker::wake);
+        let Some(waiting) = self.queue(MailKind::Local, Priority::Normal, job) else { return };
+        waiting.wake();
     }
 
     /// Queues a job of a class for a worker that can't have left: the caller holds the roster's lock since it
@@ -77,9 +77,9 @@ impl Mailbox {
     #[inline(never)]
     fn take_first(&self) -> Option<(Priority, Job)> {
         let mut mail = self.mail.lock();
-        let job = mail.jobs.pop_front();
+        let (_, class, job) = mail.jobs.pop_front()?;
         self.recount(&mail);
-        job.map(|(_, class, job)| (class, job))
+        Some((class, job))
     }
 
     /// Takes all shares, for a thread that drops them.
@@ -104,7 +104,8 @@ impl Mailbox {
         for _ in 0..mail.jobs.len() {
             match mail.jobs.pop_front() {
                 Some((kind, _, job)) if takes(kind, &job) => taken.push(job),
-                stays => mail.jobs.extend(stays),
+                Some(stays) => mail.jobs.push_back(stays),
+                None => {}
             }
         }
         self.recount(&mail);

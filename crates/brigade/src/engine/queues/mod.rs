@@ -9,13 +9,11 @@ pub(in crate::engine) mod mailbox;
 pub(in crate::engine) mod origins;
 pub(in crate::engine) mod peers;
 
-use core::iter;
-
 use brigade_queue::{Cursor, StealError, deque};
 use brigade_sync::atomic::Ordering;
 use brigade_sync::hint;
 use brigade_sync::unmodelled::AtomicU64;
-use brigade_task::{Job, Part};
+use brigade_task::Job;
 use injectors::{Injectors, SWEEP};
 use lanes::Lanes;
 use peers::{Peer, Peers};
@@ -150,7 +148,7 @@ impl Queues {
     /// Counts the queued jobs, without mailboxes.
     #[inline(never)]
     pub(in crate::engine) fn len(&self) -> usize {
-        self.shared_len() + self.peers.iter().map(|(_, peer)| peer.len()).sum::<usize>()
+        self.peers.iter().fold(self.shared_len(), |len, (_, peer)| len + peer.len())
     }
 
     /// Whether more than `jobs` jobs are queued. The injectors and the lanes are counted first, because that
@@ -163,7 +161,9 @@ impl Queues {
     /// Each worker sweeps its own queue when it sees the new count of sweeps.
     pub(in crate::engine) fn sweep(&self, idle: &Idle) -> u64 {
         let cancelled = self.injectors.sweep(SWEEP) + self.lanes.sweep(SWEEP, idle);
-        self.peers.iter().for_each(|(_, peer)| peer.mailbox.sweep(SWEEP));
+        for (_, peer) in self.peers.iter() {
+            peer.mailbox.sweep(SWEEP);
+        }
         self.sweeps.fetch_add(1, Ordering::Relaxed);
         cancelled
     }
@@ -176,9 +176,11 @@ impl Queues {
     /// Takes a worker's oldest fork or job of a scope. The caller need not be a worker.
     pub(in crate::engine) fn take_oldest_part(&self) -> Option<Job> {
         let rest = deque::Worker::new();
-        self.steal_any(&|peer| match peer.forks.is_empty() {
-            true => Err(StealError::Empty),
-            false => peer.steal_fork(&rest).map(Part::into_job),
+        self.steal_any(&|peer| {
+            if peer.forks.is_empty() {
+                return Err(StealError::Empty);
+            }
+            Ok(peer.steal_forks(&rest, &|_, _| 1)?.into_job())
         })
     }
 
@@ -190,25 +192,33 @@ impl Queues {
         idle: &Idle,
     ) -> Option<Job> {
         let (Lanes { high, low }, Injectors { shards, front }) = (&*self.lanes, &self.injectors);
-        let shards = iter::from_fn(|| shards.pop(&Cursor::default()));
-        let rings = iter::from_fn(|| self.steal_any(&|peer| peer.remote.steal()));
-        let job = low.take(None, takes, &mut iter::empty());
-        let job = job.or_else(|| front.take(None, takes, &mut shards.chain(rings)));
-        job.or_else(|| high.take(Some(idle), takes, &mut iter::empty()))
+        if let Some(job) = low.take(None, takes, &mut || None) {
+            return Some(job);
+        }
+        let mut next = || match shards.pop(&Cursor::default()) {
+            None => self.steal_any(&|peer| peer.remote.steal()),
+            job => job,
+        };
+        match front.take(None, takes, &mut next) {
+            None => high.take(Some(idle), takes, &mut || None),
+            job => job,
+        }
     }
 
     /// Takes a job from the first worker that has one, waiting for other thieves.
     fn steal_any(&self, steal: &dyn Fn(&Peer) -> Result<Job, StealError>) -> Option<Job> {
-        self.peers.iter().find_map(|(_, peer)| {
+        for (_, peer) in self.peers.iter() {
             let mut round = 0;
             loop {
                 match steal(peer) {
+                    Ok(job) => return Some(job),
+                    Err(StealError::Empty) => break,
                     Err(StealError::Busy) => hint::snooze(round),
-                    stolen => return stolen.ok(),
                 }
                 round += 1;
             }
-        })
+        }
+        None
     }
 }
 

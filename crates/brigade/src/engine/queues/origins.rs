@@ -36,8 +36,8 @@ pub(in crate::engine) struct Origins {
 
 impl Default for Origins {
     fn default() -> Self {
-        let none = |_| (AtomicUsize::new(0), AtomicU64::new(NEVER));
-        Self { depth: AtomicUsize::new(0), list: core::array::from_fn(none) }
+        let list = [const { (AtomicUsize::new(0), AtomicU64::new(NEVER)) }; DEPTH];
+        Self { depth: AtomicUsize::new(0), list }
     }
 }
 
@@ -55,8 +55,10 @@ impl Origins {
 
     /// Returns the region of the outermost origin; called only by the worker.
     pub(in crate::engine) fn outermost(&self) -> Option<Region> {
-        let is_listed = self.depth.load(Ordering::Relaxed) > 0;
-        is_listed.then(|| Region::at(self.list[0].0.load(Ordering::Relaxed)))
+        if self.depth() == 0 {
+            return None;
+        }
+        Some(Region::at(self.list[0].0.load(Ordering::Relaxed)))
     }
 
     /// The number of origins, for [`end`](Self::end).
@@ -67,8 +69,9 @@ impl Origins {
     /// Removes all but the first `depth` origins.
     #[inline]
     pub(in crate::engine) fn end(&self, depth: usize) {
-        let ended = depth..self.depth();
-        self.list[ended].iter().for_each(|(_, from)| from.store(NEVER, Ordering::Relaxed));
+        for (_, from) in &self.list[depth..self.depth()] {
+            from.store(NEVER, Ordering::Relaxed);
+        }
         self.depth.store(depth, Ordering::Relaxed);
     }
 

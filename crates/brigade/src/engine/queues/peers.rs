@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use brigade_observe::Record;
 use brigade_queue::{StealError, deque};
 use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::{CachePadded, Mutex, OnceLock};
@@ -35,7 +34,8 @@ pub(in crate::engine) struct Peer {
     /// In their own cache line, because the worker writes them at every turn.
     pub(in crate::engine) counters: CachePadded<Counters>,
     /// The running jobs, if the pool's jobs are observed.
-    pub(in crate::engine) record: Record,
+    #[cfg(feature = "observe")]
+    pub(in crate::engine) record: brigade_observe::Record,
     /// The worker's activity, while the pool is traced.
     #[cfg(feature = "trace")]
     pub(in crate::engine) track: brigade_trace::Track,
@@ -54,20 +54,23 @@ impl Peer {
             sleeper: Sleeper::new(),
             mailbox: Mailbox::default(),
             counters: CachePadded::new(Counters { awake, ..Counters::default() }),
-            record: Record::default(),
+            #[cfg(feature = "observe")]
+            record: brigade_observe::Record::default(),
             #[cfg(feature = "trace")]
             track: brigade_trace::Track::default(),
             own: Mutex::new(Some((local, forks))),
         })
     }
 
-    /// Steals the oldest fork alone, and nothing for `rest`.
+    /// Steals the oldest forks, as many as `limit` says of the oldest and their number: returns the first, and pushes the others to
+    /// `rest`.
     #[inline(never)]
-    pub(in crate::engine) fn steal_fork(
+    pub(in crate::engine) fn steal_forks(
         &self,
         rest: &deque::Worker<Part>,
+        limit: &dyn Fn(deque::Candidate<'_, Part>, usize) -> usize,
     ) -> Result<Part, StealError> {
-        self.forks.steal(rest, |_, _| 1)
+        self.forks.steal(rest, limit)
     }
 
     /// The number of queued jobs and forks, without the mailbox.
@@ -98,7 +101,7 @@ const RUNS: usize = PLACES.ilog2() as usize + 1;
 
 /// The slots of a pool.
 pub(in crate::engine) struct Peers {
-    runs: [OnceLock<Box<[Arc<Peer>]>>; RUNS],
+    runs: [OnceLock<Vec<Arc<Peer>>>; RUNS],
     /// The largest index used so far, plus 1.
     used: AtomicUsize,
 }
@@ -120,8 +123,11 @@ impl Peers {
     pub(in crate::engine) fn open(&self, index: usize, config: &Config) {
         let (run, _) = locate(index);
         self.runs[run].get_or_init(|| {
-            let length = if run == 0 { 1 } else { 1 << (run - 1) };
-            (0..length).map(|_| Peer::new(config)).collect()
+            let mut peers = Vec::new();
+            for _ in 0..if run == 0 { 1 } else { 1 << (run - 1) } {
+                peers.push(Peer::new(config));
+            }
+            peers
         });
         // Before the worker starts, so before its queue can have a job: a thread that sees the job also sees
         // the slot.
@@ -131,7 +137,7 @@ impl Peers {
     /// Returns the slot with this index, if it is allocated. Slots are not opened in order.
     pub(in crate::engine) fn get(&self, index: usize) -> Option<&Arc<Peer>> {
         let (run, offset) = locate(index);
-        self.runs[run].get().map(|places| &places[offset])
+        Some(&self.runs[run].get()?[offset])
     }
 
     /// Returns the slot with this index, which must be open.
@@ -147,15 +153,36 @@ impl Peers {
     }
 
     /// The sum of a counter of all workers.
-    #[inline(never)]
-    pub(in crate::engine) fn sum(&self, pick: impl Fn(&Counters) -> u64) -> u64 {
-        self.iter().map(|(_, peer)| pick(&peer.counters)).sum()
+    pub(in crate::engine) fn sum(&self, pick: &dyn Fn(&Counters) -> u64) -> u64 {
+        self.iter().fold(0, |sum, (_, peer)| sum + pick(&peer.counters))
     }
 
     /// All allocated slots with their indices. Some may never have had a worker, and some indices between
     /// them have no slot.
-    pub(in crate::engine) fn iter(&self) -> impl Iterator<Item = (usize, &Arc<Peer>)> + Clone {
-        (0..self.len()).filter_map(|index| Some((index, self.get(index)?)))
+    pub(in crate::engine) fn iter(&self) -> Iter<'_> {
+        Iter { peers: self, next: 0, end: self.len() }
+    }
+}
+
+/// The slots of a pool, by index.
+#[derive(Clone)]
+pub(in crate::engine) struct Iter<'a> {
+    peers: &'a Peers,
+    next: usize,
+    end: usize,
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = (usize, &'a Arc<Peer>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.next < self.end {
+            self.next += 1;
+            if let Some(peer) = self.peers.get(self.next - 1) {
+                return Some((self.next - 1, peer));
+            }
+        }
+        None
     }
 }
 

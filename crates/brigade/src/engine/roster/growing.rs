@@ -41,8 +41,10 @@ impl Shared {
         }
         let start = self.idle.hold()?;
         let reserved = Reserved { shared: self, has_started: start.is_some() };
-        let started = start.map_or(Ok(()), |index| self.start(index));
-        started.map(|()| Some(reserved)).map_err(|_| NoThread)
+        match start {
+            Some(index) if self.start(index).is_err() => Err(NoThread),
+            _ => Ok(Some(reserved)),
+        }
     }
 
     /// Whether the pool has a worker, or could start one now.
@@ -72,15 +74,23 @@ impl Shared {
     /// Starts a worker with a picked index. If that fails, the worker is removed. The start is retried if no
     /// thread can run the waiting work, whose submitter may have relied on this worker.
     pub(in crate::engine) fn start(&self, index: usize) -> io::Result<()> {
-        self.start_once(index).inspect_err(|_| self.retry_starts(0))
+        let started = self.start_once(index);
+        if started.is_err() {
+            self.retry_starts(0);
+        }
+        started
     }
 
     /// Starts a worker if no thread can run the waiting work, after this number of retries. Does not call a
     /// spawner for ever that fails, or that loses one thread after the other.
     pub(in crate::engine) fn retry_starts(&self, retried: u32) {
         // A thread that has been started meanwhile is not lost without a further retry.
-        let is_over = (retried..RETRIES).any(|_| self.retry_start());
-        if !is_over && self.is_stranded() {
+        for _ in retried..RETRIES {
+            if self.retry_start() {
+                return;
+            }
+        }
+        if self.is_stranded() {
             self.drop_queued();
             self.try_terminate();
         }
@@ -90,11 +100,14 @@ impl Shared {
     fn start_once(&self, index: usize) -> io::Result<()> {
         self.queues.peers.open(index, &self.config);
         let result = self.threads.start(index, &self.hooks());
-        let shares = result.is_err().then(|| self.remove_unstarted(index));
-        self.idle.started(index, result.is_ok());
+        let has_failed = result.is_err();
+        let shares = if has_failed { self.remove_unstarted(index) } else { Vec::new() };
+        self.idle.started(index, !has_failed);
         // The thread, and the pool, may have ended by now.
         self.tell_of_end();
-        shares.into_iter().for_each(|shares| self.start_failed(shares));
+        if has_failed {
+            self.start_failed(shares);
+        }
         result
     }
 
@@ -103,7 +116,10 @@ impl Shared {
     fn retry_start(&self) -> bool {
         let index =
             if self.has_waiting_work() { self.idle.change(Roster::pick_if_stuck) } else { None };
-        index.is_none_or(|index| self.start_once(index).is_ok())
+        match index {
+            Some(index) => self.start_once(index).is_ok(),
+            None => true,
+        }
     }
 
     /// Gets a worker for queued jobs, timers and I/O events after the calling worker was blocked.
@@ -129,14 +145,17 @@ impl Shared {
 
     /// Tries again to start a worker for work that waits, if that has failed, until the pauses have become long.
     pub(in crate::engine) fn retry_for_long(&self) {
-        if self.has_failed_to_start() {
-            let mut pauses = (0..RETRIES).map(|retry| Duration::from_millis(1 << retry));
-            _ = pauses.any(|pause| {
-                !self.has_waiting_work() || {
-                    time::sleep(pause);
-                    self.retry_start()
-                }
-            });
+        if !self.has_failed_to_start() {
+            return;
+        }
+        for retry in 0..RETRIES {
+            if !self.has_waiting_work() {
+                return;
+            }
+            time::sleep(Duration::from_millis(1 << retry));
+            if self.retry_start() {
+                return;
+            }
         }
     }
 
@@ -150,9 +169,13 @@ impl Shared {
         self.call_waiter_if_stuck();
         // Surplus workers leave at once; the remaining workers learn whether their keep-alive now applies.
         // All are picked before the first is woken, because a woken worker soon sleeps again.
-        let parked: Vec<_> =
-            core::iter::from_fn(|| self.idle.change(Roster::pick_parked)).collect();
-        parked.into_iter().for_each(|index| self.wake(index));
+        let mut parked = Vec::new();
+        while let Some(index) = self.idle.change(Roster::pick_parked) {
+            parked.push(index);
+        }
+        for index in parked {
+            self.wake(index);
+        }
         // A worker that was alone in the pool, and could not see the new size yet, has queued jobs without a fence.
         self.queues.fence();
         self.wake_many(self.queues.len(), self.idle.snapshot());
@@ -171,10 +194,15 @@ impl Shared {
         }
         let has_work = self.queues.has_work();
         let sleeper = if has_work { self.idle.change(Roster::pick_parked) } else { None };
-        sleeper.into_iter().for_each(|index| self.wake(index));
+        if let Some(index) = sleeper {
+            self.wake(index);
+        }
         self.try_terminate();
         if !shares.is_empty() {
-            self.off_pool(|| shares.into_iter().for_each(|share| self.ledger.drop_job(share)));
+            let _work = self.off_pool();
+            for share in shares {
+                self.ledger.drop_job(share);
+            }
         }
     }
 }

@@ -40,12 +40,20 @@ impl Starts {
 
     /// The number of workers about to look for work.
     pub(in crate::engine) fn coming(&self) -> usize {
-        self.list.iter().filter(|start| !start.is_in_hook).count()
+        self.count(|start| !start.is_in_hook)
     }
 
     /// The number of workers whose thread may never exist, because the start may fail.
     pub(in crate::engine) fn doubtful(&self) -> usize {
-        self.list.iter().filter(|start| start.starter.is_some()).count()
+        self.count(|start| start.starter.is_some())
+    }
+
+    fn count(&self, counts: fn(&Start) -> bool) -> usize {
+        let mut count = 0;
+        for start in &self.list {
+            count += usize::from(counts(start));
+        }
+        count
     }
 
     /// Whether the calling thread is about to start a worker: it is in the user's spawner or name function.
@@ -115,10 +123,8 @@ impl Indices {
 
     /// Takes an index, which must be available.
     pub(in crate::engine) fn take(&mut self) -> usize {
-        let index = self.vacant.pop().unwrap_or_else(|| {
-            self.used += 1;
-            self.used - 1
-        });
+        self.used += usize::from(self.vacant.is_empty());
+        let index = self.vacant.pop().unwrap_or(self.used - 1);
         let place = self.present.partition_point(|&other| other < index);
         self.present.insert(place, index);
         index

@@ -51,7 +51,8 @@ impl Main {
         let launch = fate.launch.take();
         fate.runs = launch.is_some();
         drop(fate);
-        launch.into_iter().for_each(|launch| launch(true));
+        let Some(launch) = launch else { return };
+        launch(true);
     }
 }
 
@@ -60,8 +61,8 @@ impl Drop for Main {
         let mut fate = self.0.lock();
         let (launch, is_started) = (fate.launch.take(), fate.is_started);
         drop(fate);
-        if is_started {
-            launch.into_iter().for_each(|launch| launch(false));
+        if is_started && let Some(launch) = launch {
+            launch(false);
         }
     }
 }
@@ -87,10 +88,13 @@ impl Threads {
             .inheriting(self.config.inherited.clone());
         let spawner = hooks.spawner.as_deref().unwrap_or(&NewThread::start);
         let spawned = panic::catch_unwind(AssertUnwindSafe(|| spawner(new)));
-        let spawned = spawned.unwrap_or_else(|payload| {
-            drop_contained(payload);
-            Err(io::Error::other("the spawner panicked"))
-        });
+        let spawned = match spawned {
+            Ok(spawned) => spawned,
+            Err(payload) => {
+                drop_contained(payload);
+                Err(io::Error::other("the spawner panicked"))
+            }
+        };
         let mut fate = fate.lock();
         fate.is_started = spawned.is_ok();
         let is_dropped = fate.launch.is_none() && !fate.runs;
@@ -128,7 +132,10 @@ impl Threads {
 
     /// Removes the calling thread, which no longer runs a worker and is not joined.
     pub(in crate::engine) fn exit(&self) {
-        let id = thread::current_id();
+        self.remove(thread::current_id());
+    }
+
+    fn remove(&self, id: ThreadId) {
         self.members.lock().retain(|&member| member != id);
     }
 
@@ -139,22 +146,32 @@ impl Threads {
 
     /// Joins threads whose workers have left.
     pub(in crate::engine) fn join_finished(&self) {
-        let mut handles = self.handles.lock();
-        let all = core::mem::take(&mut *handles).into_iter();
-        let (finished, others): (Vec<_>, _) = all.partition(Thread::is_finished);
-        *handles = others;
+        let (mut handles, mut finished) = (self.handles.lock(), Vec::new());
+        let mut index = 0;
+        while let Some(thread) = handles.get(index) {
+            if thread.is_finished() {
+                finished.push(handles.remove(index));
+            } else {
+                index += 1;
+            }
+        }
         drop(handles);
-        finished.into_iter().for_each(|thread| _ = self.join(thread, None));
+        for thread in finished {
+            _ = self.join(thread, None);
+        }
     }
 
     /// Joins all threads, after their workers have left, until the deadline; returns whether all have ended.
     pub(in crate::engine) fn join_all(&self, deadline: Option<Instant>) -> bool {
         // Without the lock, because a thread that ends joins finished threads.
         let handles = core::mem::take(&mut *self.handles.lock());
-        let join = |thread| self.join(thread, deadline).err();
-        let late: Vec<_> = handles.into_iter().filter_map(join).collect();
-        let have_ended = late.is_empty();
-        self.handles.lock().extend(late);
+        let mut have_ended = true;
+        for thread in handles {
+            if let Err(late) = self.join(thread, deadline) {
+                self.handles.lock().push(late);
+                have_ended = false;
+            }
+        }
         have_ended
     }
 
@@ -163,7 +180,9 @@ impl Threads {
     fn join(&self, thread: Thread, deadline: Option<Instant>) -> Result<(), Thread> {
         let id = thread.id();
         thread.join_until(deadline)?;
-        self.members.lock().retain(|&member| Some(member) != id);
+        if let Some(id) = id {
+            self.remove(id);
+        }
         Ok(())
     }
 }

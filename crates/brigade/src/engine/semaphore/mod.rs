@@ -18,7 +18,7 @@
 mod loom_tests;
 
 use core::cell::Cell;
-use core::{iter, mem};
+use core::mem;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -94,15 +94,17 @@ pub(crate) struct Room(Option<Permit>);
 
 impl Room {
     pub(crate) fn new(permit: Option<Permit>) -> Self {
-        permit.iter().for_each(|Permit(all)| _ = all.reserved.fetch_add(1, Ordering::Relaxed));
+        if let Some(Permit(all)) = &permit {
+            all.reserved.fetch_add(1, Ordering::Relaxed);
+        }
         Self(permit)
     }
 
     /// Takes the permit for a job.
     pub(crate) fn take(&mut self) -> Option<Permit> {
-        let permit = self.0.take();
-        permit.iter().for_each(|Permit(all)| _ = all.reserved.fetch_sub(1, Ordering::Relaxed));
-        permit
+        let permit = self.0.take()?;
+        permit.0.reserved.fetch_sub(1, Ordering::Relaxed);
+        Some(permit)
     }
 }
 
@@ -141,10 +143,10 @@ impl Semaphore {
 
     /// Takes a permit; `None` if all are in use.
     pub(crate) fn try_acquire(self: &Arc<Self>) -> Option<Permit> {
-        let next = |state| self.is_available(state).then_some(state + 1);
+        let next = |state| if self.is_available(state) { Some(state + 1) } else { None };
         // Ordering: Relaxed, as in the drop of a permit. A thread sees its change of the state, or a later change.
         let taken = self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
-        taken.is_ok().then(|| Permit(self.clone()))
+        if taken.is_ok() { Some(Permit(self.clone())) } else { None }
     }
 
     /// Gives back a permit that is being dropped, or must then be [left](Permit::leave).
@@ -173,13 +175,21 @@ impl Semaphore {
 
     /// Wakes all waiters, because they will get no permit.
     pub(crate) fn wake_all(&self) {
-        let mut all = self.change_waiters(|waiters| mem::take(&mut waiters.entries));
-        iter::from_fn(|| all.pop_first())
-            .for_each(|Registered { waker, .. }| contain(|| waker.wake()));
+        let mut all = SortedMap::default();
+        self.change_waiters(&mut |waiters| {
+            all = mem::take(&mut waiters.entries);
+            None
+        });
+        while let Some(first) = all.pop_first() {
+            contain(|| first.waker.wake());
+        }
     }
 
     /// Changes the waiters, and updates their bit in the state.
-    fn change_waiters<R>(&self, change: impl FnOnce(&mut Waiters) -> R) -> R {
+    fn change_waiters(
+        &self,
+        change: &mut dyn FnMut(&mut Waiters) -> Option<Registered>,
+    ) -> Option<Registered> {
         let mut waiters = self.waiters.lock();
         let result = change(&mut waiters);
         // Ordering: Relaxed, as in the drop of a permit: a thread that sees the bit takes the lock next.
@@ -196,7 +206,7 @@ impl Semaphore {
         if state & WAITERS == 0 || !self.is_available(state) {
             return;
         }
-        while let Some(first) = self.change_waiters(|waiters| waiters.entries.pop_first()) {
+        while let Some(first) = self.change_waiters(&mut |waiters| waiters.entries.pop_first()) {
             contain(|| first.waker.wake());
             if !first.thread.is_some_and(|thread| thread.is_late()) {
                 break;
@@ -217,13 +227,11 @@ impl Waiter {
     /// The caller must try to take a permit before it waits (Waiter rule).
     pub(crate) fn register(&mut self, waker: &Waker, thread: Option<Arc<dyn Late>>) {
         // The clone runs user code, as does the drop of the former waker: both are outside the lock.
-        let entry = Registered { waker: waker.clone(), thread };
-        let former = self.semaphore.change_waiters(|waiters| {
-            let number = *self.number.get_or_insert_with(|| {
-                waiters.last += 1;
-                waiters.last
-            });
-            waiters.entries.insert(number, entry)
+        let mut entry = Some(Registered { waker: waker.clone(), thread });
+        let former = self.semaphore.change_waiters(&mut |waiters| {
+            waiters.last += u64::from(self.number.is_none());
+            let number = *self.number.get_or_insert(waiters.last);
+            waiters.entries.insert(number, entry.take()?)
         });
         drop_contained(former);
     }
@@ -231,8 +239,8 @@ impl Waiter {
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        let Some(number) = self.number.filter(|_| self.semaphore.is_here()) else { return };
-        let former = self.semaphore.change_waiters(|waiters| waiters.entries.remove(&number));
+        let (Some(number), true) = (self.number, self.semaphore.is_here()) else { return };
+        let former = self.semaphore.change_waiters(&mut |waiters| waiters.entries.remove(&number));
         drop_contained(former);
         // Ordering: Relaxed: this thread has just held the lock, so it sees the permit for which it was woken.
         self.semaphore.pass_on(self.semaphore.state.load(Ordering::Relaxed));

@@ -47,7 +47,7 @@ impl Sleeper {
     /// Notes the CPU of a thread that wakes the worker and runs on, during the wake-up. Two such threads at once may
     /// hide each other.
     pub(in crate::engine) fn set_waker(&self, cpu: Option<usize>) {
-        self.waker.store(cpu.map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
+        self.waker.store(if let Some(cpu) = cpu { cpu + 1 } else { 0 }, Ordering::Relaxed);
     }
 
     /// Whether the calling worker runs in place of the thread waking it.
@@ -62,8 +62,8 @@ impl Sleeper {
         let mut placed = self.placed.lock();
         // Under the lock: the worker takes the token, then locks in `runs`.
         let waits = placed.narrowed.is_none() && self.spot.parker.has_token();
-        if waits {
-            placed.narrowed = placed.thread.and_then(keep_off_this_cpu);
+        if waits && let Some(thread) = placed.thread {
+            placed.narrowed = keep_off_this_cpu(thread);
         }
     }
 
@@ -89,7 +89,7 @@ fn keep_off_this_cpu(thread: ThreadRef) -> Option<(CpuSet, CpuSet)> {
     let (all, here) = (thread.affinity()?, current_cpu()?);
     let narrow = all.without(here);
     let moves = all.contains(here) && !narrow.is_empty() && thread.set_affinity(&narrow);
-    moves.then_some((narrow, all))
+    if moves { Some((narrow, all)) } else { None }
 }
 
 /// Restores the CPUs of the calling thread, unless they were changed in the meantime.
@@ -139,12 +139,17 @@ impl ParkSpot {
         &self,
         sleep: impl FnOnce() -> R,
     ) -> Result<R, Token> {
+        let slept = if self.leaves() { Ok(sleep()) } else { Err(Token) };
+        self.elsewhere.store(false, Ordering::Relaxed);
+        slept
+    }
+
+    /// The thread is about to sleep elsewhere; `false` if there was a token, which has been taken.
+    fn leaves(&self) -> bool {
         self.elsewhere.store(true, Ordering::Relaxed);
         // Ordering: see `unpark`.
         fence(Ordering::SeqCst);
-        let slept = if self.parker.try_take() { Err(Token) } else { Ok(sleep()) };
-        self.elsewhere.store(false, Ordering::Relaxed);
-        slept
+        !self.parker.try_take()
     }
 }
 

@@ -29,7 +29,7 @@ impl Clock {
     }
 
     fn paused(&self) -> Option<&Paused> {
-        self.0.as_ref().filter(|_| Self::MAY_BE_PAUSED)
+        if Self::MAY_BE_PAUSED { self.0.as_ref() } else { None }
     }
 
     pub(in crate::engine) fn is_paused(&self) -> bool {
@@ -37,22 +37,24 @@ impl Clock {
     }
 
     pub(crate) fn now(&self) -> Instant {
-        self.paused().map_or_else(time::now, |paused| *paused.now.lock())
+        if let Some(paused) = self.paused() { *paused.now.lock() } else { time::now() }
     }
 
     /// How long a thread sleeps until `at`; `None` for ever. A paused clock [leaps](Self::leap) there.
     pub(in crate::engine) fn until(&self, at: Instant) -> Option<Duration> {
         match self.paused() {
-            Some(paused) => (at < paused.end).then_some(Duration::ZERO),
+            Some(paused) if at >= paused.end => None,
+            Some(_) => Some(Duration::ZERO),
             None => Some(time::until(at)),
         }
     }
 
     /// Moves a paused clock to `at`, if a thread would sleep until then.
     pub(in crate::engine) fn leap(&self, at: Instant) {
-        if let Some(paused) = self.paused().filter(|paused| at < paused.end) {
-            let mut now = paused.now.lock();
-            *now = at.max(*now);
+        let Some(paused) = self.paused() else { return };
+        let mut now = paused.now.lock();
+        if *now < at && at < paused.end {
+            *now = at;
         }
     }
 

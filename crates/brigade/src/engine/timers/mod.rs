@@ -33,7 +33,6 @@ mod part;
 #[cfg(all(test, not(brigade_loom)))]
 mod tests;
 
-use core::array;
 use core::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -65,7 +64,7 @@ const DENSE: usize = 4;
 /// The timers of one pool.
 pub(crate) struct Timers {
     /// Each worker sets all timers in the same part.
-    parts: Box<[CachePadded<Part>]>,
+    parts: Vec<CachePadded<Part>>,
     shared: CachePadded<Next>,
     /// The clock for deadlines.
     clock: Clock,
@@ -88,21 +87,31 @@ struct Next {
 struct All<'a>([Option<MutexGuard<'a, Pending>>; MOST_PARTS]);
 
 impl All<'_> {
-    /// The timers of the parts that have had any.
-    fn agendas(&mut self) -> impl Iterator<Item = &mut Box<dyn Agenda<Entry>>> {
-        self.0.iter_mut().flatten().filter_map(|part| part.agenda.as_mut())
+    /// Calls a closure with the timers of each part that has had any.
+    fn each(&mut self, call: &mut dyn FnMut(&mut dyn Agenda<Entry>)) {
+        for part in self.0.iter_mut().flatten() {
+            if let Some(agenda) = &mut part.agenda {
+                call(&mut **agenda);
+            }
+        }
     }
 
     /// The earliest deadline.
     fn first(&mut self) -> Option<Instant> {
         let mut first = None;
-        for agenda in self.agendas() {
-            if agenda.bound().is_some_and(|bound| first.is_none_or(|first| bound < first)) {
-                first = first.into_iter().chain(agenda.first()).min();
+        self.each(&mut |agenda| {
+            if is_before(agenda.bound(), first) {
+                let own = agenda.first();
+                first = if is_before(own, first) { own } else { first };
             }
-        }
+        });
         first
     }
+}
+
+/// Whether a time is before another; no time is after all times.
+fn is_before(one: Option<Instant>, other: Option<Instant>) -> bool {
+    one.is_some_and(|one| other.is_none_or(|other| one < other))
 }
 
 /// Names a timer of a pool, even after it has fired or been removed.
@@ -118,9 +127,12 @@ impl Timers {
     pub(crate) fn new(threads: usize, is_paused: bool) -> Self {
         let start = OnceLock::new();
         let paused_at = is_paused.then(|| *start.get_or_init(time::now));
-        let parts = threads.clamp(1, MOST_PARTS);
+        let mut parts = Vec::new();
+        for _ in 0..threads.clamp(1, MOST_PARTS) {
+            parts.push(CachePadded::new(Part::new()));
+        }
         Self {
-            parts: (0..parts).map(|_| CachePadded::new(Part::new())).collect(),
+            parts,
             shared: CachePadded::new(Next {
                 next: AtomicU64::new(NONE),
                 used: AtomicU64::new(0),
@@ -145,8 +157,7 @@ impl Timers {
         // Ordering: Relaxed: only a time is read from it. The fences of `idle` ensure that a thread going to
         // sleep and a thread setting a timer don't miss each other, as for a job.
         let next = self.shared.next.load(Ordering::Relaxed);
-        let next = (next != NONE).then(|| Duration::from_nanos(next))?;
-        self.start().checked_add(next)
+        if next == NONE { None } else { self.start().checked_add(Duration::from_nanos(next)) }
     }
 
     /// When a thread that sleeps for timers should wake: at the earliest deadline or, if timers are dense, at
@@ -158,9 +169,12 @@ impl Timers {
         self.note_next(Some(first));
         let together = if self.clock.is_paused() { Duration::ZERO } else { TOGETHER };
         let Some(end) = first.checked_add(together) else { return Some(first) };
-        let count = all.agendas().map(|agenda| agenda.count_until(end, DENSE)).sum::<usize>();
-        let last = || all.agendas().filter_map(|agenda| agenda.last_until(end)).max();
-        (count >= DENSE).then(last).unwrap_or(Some(first))
+        let (mut count, mut last) = (0, Some(first));
+        all.each(&mut |agenda| {
+            let (own, at) = agenda.until(end);
+            (count, last) = (count + own, last.max(at));
+        });
+        if count >= DENSE { last } else { Some(first) }
     }
 
     /// How long a thread may sleep before it must fire timers; `None` for ever.
@@ -168,13 +182,14 @@ impl Timers {
         if self.is_empty() {
             return None;
         }
-        self.wake_at().and_then(|at| self.clock.until(at))
+        self.clock.until(self.wake_at()?)
     }
 
     /// Moves a paused clock to the earliest deadline: nothing can run before.
     pub(crate) fn leap(&self) {
         if self.clock.is_paused() {
-            self.wake_at().into_iter().for_each(|at| self.clock.leap(at));
+            let Some(at) = self.wake_at() else { return };
+            self.clock.leap(at);
         }
     }
 
@@ -255,35 +270,43 @@ impl Timers {
 
     /// Replaces the waker of a timer; `false` if it has fired.
     pub(crate) fn wake_by(&self, key: TimerKey, waker: &Waker) -> bool {
-        let wakes = |entry: &mut Entry| matches!(entry, Entry::Wake(own) if own.will_wake(waker));
-        match self.change(key, wakes) {
-            Some(false) => {}
-            unchanged => return unchanged.is_some(),
+        let mut wakes = false;
+        let is_set = self.change(key, &mut |entry| {
+            wakes = matches!(entry, Entry::Wake(own) if own.will_wake(waker));
+        });
+        if wakes || !is_set {
+            return is_set;
         }
         // Cloned, and dropped below, outside the lock.
         let mut entry = Entry::Wake(waker.clone());
-        let changed = self.change(key, |present| core::mem::swap(present, &mut entry));
-        drop(entry);
-        changed.is_some()
+        self.change(key, &mut |present| core::mem::swap(present, &mut entry))
     }
 
-    /// Changes the entry of a timer under the lock; `None` if it has fired.
-    fn change<R>(&self, key: TimerKey, change: impl FnOnce(&mut Entry) -> R) -> Option<R> {
+    /// Changes the entry of a timer under the lock; `false` if it has fired.
+    fn change(&self, key: TimerKey, change: &mut dyn FnMut(&mut Entry)) -> bool {
         let mut pending = self.parts[usize::from(key.part)].pending.lock();
-        pending.agenda.as_mut()?.get_mut(key.key).map(change)
+        let Some(agenda) = &mut pending.agenda else { return false };
+        let Some(entry) = agenda.get_mut(key.key) else { return false };
+        change(entry);
+        true
     }
 
     /// Takes the earliest timer, if it is due at `now`; the caller fires it. For a closure, the caller must then call
     /// [`closure_left`](Self::closure_left).
     pub(crate) fn take_due(&self, now: Instant) -> Option<Entry> {
         loop {
-            let bounds = self.parts.iter().map(|part| part.bound()).enumerate();
-            let (index, bound) = bounds.min_by_key(|&(_, bound)| bound)?;
+            let (mut index, mut bound) = (0, NONE);
+            for (at, part) in self.parts.iter().enumerate() {
+                let own = part.bound();
+                if own < bound {
+                    (index, bound) = (at, own);
+                }
+            }
             if bound > self.nanos(now) {
                 break;
             }
             let mut pending = self.parts[index].pending.lock();
-            let due = pending.agenda.as_mut().and_then(|agenda| agenda.take_due(now));
+            let due = pending.agenda.as_mut()?.take_due(now);
             self.note_bound(index, &pending);
             if due.is_some() {
                 return due;
@@ -335,16 +358,22 @@ impl Timers {
     /// Updates the bound of a part after timers were taken out; `true` if all parts are empty since then.
     fn note_bound(&self, index: usize, pending: &Pending) -> bool {
         let bound = pending.agenda.as_ref().and_then(|agenda| agenda.bound());
-        self.parts[index].note_bound(bound.map_or(NONE, |bound| self.nanos(bound)));
+        let nanos = if let Some(bound) = bound { self.nanos(bound) } else { NONE };
+        self.parts[index].note_bound(nanos);
         let bit = 1 << index;
-        bound.is_none() && self.shared.used.fetch_and(!bit, Ordering::Relaxed) == bit
+        nanos == NONE && self.shared.used.fetch_and(!bit, Ordering::Relaxed) == bit
     }
 
     /// Takes the locks of all parts, and raises `next` to the earliest of their bounds.
     fn lock_all(&self) -> All<'_> {
-        let mut all =
-            All(array::from_fn(|index| self.parts.get(index).map(|part| part.pending.lock())));
-        self.note_next(all.agendas().filter_map(|agenda| agenda.bound()).min());
+        let (mut all, mut bound) = (All([const { None }; MOST_PARTS]), None);
+        for (index, part) in self.parts.iter().enumerate() {
+            all.0[index] = Some(part.pending.lock());
+        }
+        all.each(&mut |agenda| {
+            bound = if is_before(agenda.bound(), bound) { agenda.bound() } else { bound };
+        });
+        self.note_next(bound);
         all
     }
 
@@ -353,7 +382,7 @@ impl Timers {
     fn note_next(&self, bound: Option<Instant>) {
         // Ordering: Relaxed, as in `next`: a thread that lowers it holds one of these locks.
         let next = self.shared.next.load(Ordering::Relaxed);
-        let raised = bound.map_or(NONE, |bound| self.nanos(bound).max(next));
+        let raised = if let Some(bound) = bound { self.nanos(bound).max(next) } else { NONE };
         self.shared.next.store(raised, Ordering::Relaxed);
     }
 

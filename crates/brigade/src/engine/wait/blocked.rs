@@ -4,16 +4,15 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
-use brigade_observe::What;
 use brigade_sync::time;
 
 use crate::engine::park::poll::Slept;
-use crate::engine::probe::Scope;
 use crate::engine::queues::origins::DEPTH;
 use crate::engine::roster::counts::Block;
 use crate::engine::shared::Shared;
 use crate::engine::sleep::events::WATCH_PERIOD;
 use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere};
+use crate::engine::what::{Scope, What};
 use crate::engine::worker::{Nesting, Worker, with_worker};
 
 /// How many waits lie on a stack whose end is not known before it counts as deep. Few in a seeded run, whose small programs
@@ -145,7 +144,7 @@ impl Worker {
             }
             // A wait on a deep stack is not refused for want of a thread. It asks again for one.
             let asks_at = self.shared.lacks_thread().then(|| time::now() + WATCH_PERIOD);
-            let until = until.into_iter().chain(asks_at).min();
+            let until = time::earlier(until, asks_at);
             match self.sleep_in_job(thread, polls, blocked, until) {
                 Slept::Token => break Some(true),
                 Slept::Events => break Some(false),
@@ -179,9 +178,10 @@ impl Worker {
         until: Option<Instant>,
     ) -> Slept {
         let (events, mut blocked) = (&self.shared.events, Some(blocked));
-        let due = polls.then(|| events.timers.until()).flatten();
-        let timeout = due.into_iter().chain(until.map(time::until)).min();
-        let has_token = match events.driver.get().filter(|_| polls) {
+        let due = if polls { events.timers.until() } else { None };
+        let timeout = time::earlier(due, until.map(time::until));
+        let driver = if polls { events.driver.get() } else { None };
+        let has_token = match driver {
             None => thread.spot.parker.park(timeout),
             Some(driver) => {
                 *thread.elsewhere.lock() = Some(Elsewhere::Driver(driver));
@@ -198,7 +198,10 @@ impl Worker {
                     self.notify_of_taken();
                     return Slept::Events;
                 }
-                polled.map_or(true, |polled| !polled && self.await_poller(&thread.spot, timeout))
+                match polled {
+                    Ok(polled) => !polled && self.await_poller(&thread.spot, timeout),
+                    Err(_) => true,
+                }
             }
         };
         if has_token { Slept::Token } else { Slept::Time }

@@ -11,12 +11,10 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::task::Waker;
 
-use brigade_observe::{Since, What};
 use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::unmodelled::Mutex;
 use brigade_sync::{Defer, Stack};
 
-use crate::engine::current;
 use crate::engine::enter::{enter_job, entered};
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
@@ -24,6 +22,7 @@ use crate::engine::roster::{Parking, Roster};
 use crate::engine::shared::Shared;
 use crate::engine::sleep::backoff::LOOK_AGAIN;
 use crate::engine::sleep::events::blocked::BlockedThread;
+use crate::engine::what::{Since, What};
 use crate::engine::worker::{CURRENT, Worker, with_worker};
 
 brigade_sync::scoped_thread_local! {
@@ -38,40 +37,36 @@ brigade_sync::unmodelled::thread_local! {
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-/// Calls a closure that waits, with the calling thread's worker, or `None`. During the call the owner of the pool `key`
-/// is its worker. Any other thread keeps its worker, or acts as the worker of the newest pool it owns. A wait for a job of a threadless
-/// pool [sleeps outside](super::sleep_outside), where it becomes that pool's worker.
-pub(crate) fn wait_as<R>(key: Option<Key>, wait: impl FnOnce(Option<&Worker>) -> R) -> R {
-    with_worker(|worker| {
-        let is_of = |key| worker.is_some_and(|worker| worker.is_of(key));
-        let is_worker = key.map_or(worker.is_some(), is_of);
-        if is_worker {
-            return wait(worker);
-        }
-        let mut wait = Some(wait);
-        let mut call = |worker: Option<&Worker>| wait.take().map(|wait| wait(worker));
-        let below = worker.and_then(|worker| worker.as_below(key, |below| call(Some(below))));
-        let waited = below.flatten().or_else(|| {
-            if key.and_then(Key::if_threadless).is_some() {
-                return call(None);
-            }
-            let owned = key.and_then(owned).or_else(|| owned_by(|_| worker.is_none()))?;
-            owned.call(entered().is_none(), |worker| call(Some(worker))).flatten()
-        });
-        waited.or_else(|| call(worker)).unwrap_or_else(|| unreachable!("it is called once"))
-    })
+/// As [`wait_as`](super::driving::wait_as), on a thread that is no worker of the pool `key`; `false` if the thread can act as no other worker.
+pub(super) fn wait_as_other(
+    key: Option<Key>,
+    worker: Option<&Worker>,
+    wait: &mut dyn FnMut(Option<&Worker>),
+) -> bool {
+    if worker.is_some_and(|worker| worker.wait_as_below(key, wait)) {
+        return true;
+    }
+    if key.and_then(Key::if_threadless).is_some() {
+        wait(None);
+        return true;
+    }
+    let mut owner = key.and_then(|key| newest_owned(Some(key)));
+    if owner.is_none() && worker.is_none() {
+        owner = newest_owned(None);
+    }
+    owner.is_some_and(|owner| owner.call(entered().is_none(), &mut |worker| wait(Some(worker))))
 }
 
-/// The pool `key`, if the calling thread owns it and does not run it at the moment.
-pub(crate) fn owned(key: Key) -> Option<Arc<Driven>> {
-    owned_by(|driven| driven.shared.key == key)
-}
-
-/// The newest pool owned by the calling thread, and not run by it at the moment, for which `is_wanted` returns `true`.
-fn owned_by(is_wanted: impl Fn(&Driven) -> bool) -> Option<Arc<Driven>> {
-    let is_idle = |driven: &Driven| driven.shared.key.is_here() && driven.is_free();
+/// The newest pool owned by the calling thread, and not run by it at the moment, of this key or any.
+pub(super) fn newest_owned(key: Option<Key>) -> Option<Arc<Driven>> {
     OWNED.with(|owned| {
-        owned.borrow().iter().rev().find(|driven| is_idle(driven) && is_wanted(driven)).cloned()
+        for driven in owned.borrow().iter().rev() {
+            let of = driven.shared.key;
+            if of.is_here() && driven.is_free() && key.is_none_or(|key| key == of) {
+                return Some(driven.clone());
+            }
+        }
+        None
     })
 }
 
@@ -109,9 +104,13 @@ impl Driven {
         let worker = Worker::new(shared.clone(), index, role, Stack::default());
         shared.idle.start_search();
         worker.pause();
-        let [is_used, has_ended] = [false; 2].map(AtomicBool::new);
-        let (worker, waiting) = (Mutex::new(Some(worker)), Mutex::default());
-        Arc::new(Self { shared, worker, is_used, has_ended, waiting })
+        Arc::new(Self {
+            shared,
+            worker: Mutex::new(Some(worker)),
+            is_used: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
+            waiting: Mutex::default(),
+        })
     }
 
     pub(in crate::engine) fn is_of(&self, key: Key) -> bool {
@@ -126,26 +125,27 @@ impl Driven {
     /// Runs a job, or a few if more were due before it; returns whether there was any.
     #[track_caller]
     pub(crate) fn tick(&self) -> bool {
-        let tick = |worker: &Worker| {
+        let mut has_run = false;
+        self.run(&mut |worker| {
             worker.poll_events();
-            worker.step()
-        };
-        self.run(tick).unwrap_or(false)
+            has_run = worker.step();
+        });
+        has_run
     }
 
     /// Runs jobs until none is left.
     #[track_caller]
     pub(crate) fn run_until_idle(&self) {
         // Timers and events at the end may queue jobs; an event without a job ends the loop.
-        self.run(|worker| while worker.step() || (worker.poll_events() && worker.step()) {});
+        self.run(&mut |worker| while worker.step() || (worker.poll_events() && worker.step()) {});
     }
 
-    /// Calls a closure as the worker, as if in a job; `None` if the pool has ended.
+    /// Calls a closure as the worker, as if in a job; `false` if the pool has ended.
     ///
     /// # Panics
     /// If called by a job of the pool, or in a forked child.
     #[track_caller]
-    pub(crate) fn run<R>(&self, call: impl FnOnce(&Worker) -> R) -> Option<R> {
+    pub(crate) fn run(&self, call: &mut dyn FnMut(&Worker)) -> bool {
         assert!(
             self.shared.key.is_here(),
             "the LocalPool belongs to the process that this one was forked from; make a new one here",
@@ -160,13 +160,13 @@ impl Driven {
     /// Runs jobs until the pool has ended. The pool must be closed.
     pub(crate) fn end(&self) {
         while !self.has_ended() {
-            self.call(true, |worker| {
+            self.call(true, &mut |worker| {
                 loop {
                     if worker.step() {
                         continue;
                     }
                     self.shared.idle.start_search();
-                    match worker.park_unless(None, || false) {
+                    match worker.park_unless(None, &mut || false) {
                         Parked::Search => _ = self.shared.idle.stop_search(),
                         Parked::Leave => return self.leave(),
                     }
@@ -175,11 +175,16 @@ impl Driven {
         }
         OWNED.with(|owned| {
             let mut owned = owned.borrow_mut();
-            owned.retain(|driven| !core::ptr::eq(&**driven, self));
+            self.leave_list(&mut owned);
             owned.shrink_to_fit();
         });
         self.finish();
         self.shared.threads.exit();
+    }
+
+    /// Removes itself from a list.
+    pub(super) fn leave_list(&self, list: &mut Vec<Arc<Self>>) {
+        list.retain(|driven| !core::ptr::eq(&**driven, self));
     }
 
     /// Notes that the worker has left, on the thread that acts as the worker.
@@ -209,47 +214,33 @@ impl Driven {
         self.shared.tell_of_end();
     }
 
-    /// Makes this thread the worker while a closure runs, as if in a job if it `enters`; `None` if the pool has ended, or a thread acts as
+    /// Makes this thread the worker while a closure runs, as if in a job if it `enters`; `false` if the pool has ended, or a thread acts as
     /// the worker.
-    pub(in crate::engine) fn call<R>(
-        &self,
-        enters: bool,
-        call: impl FnOnce(&Worker) -> R,
-    ) -> Option<R> {
-        let worker = self.worker.try_lock()?;
-        let worker = worker.as_ref().filter(|_| !self.has_ended())?;
+    pub(in crate::engine) fn call(&self, enters: bool, call: &mut dyn FnMut(&Worker)) -> bool {
+        let Some(worker) = self.worker.try_lock() else { return false };
+        let Some(worker) = &*worker else { return false };
+        if self.has_ended() {
+            return false;
+        }
         self.is_used.store(true, Ordering::Relaxed);
         let _used = Defer(|| self.is_used.store(false, Ordering::Relaxed));
-        let call = || {
-            match worker.withdraw() {
-                Parked::Leave => {
-                    self.leave();
-                    return None;
-                }
-                Parked::Search => _ = self.shared.idle.stop_search(),
+        let mut called = false;
+        let mut act = || called = self.act(worker, call);
+        let act: &mut dyn FnMut() = &mut || CURRENT.set::<()>(worker, &mut act as &mut dyn FnMut());
+        let act: &mut dyn FnMut() = &mut || {
+            if enters {
+                self.shared.events.resources.enter(|| enter_job(&self.shared, &mut *act));
+            } else {
+                act();
             }
-            let _pause = Defer(|| {
-                // In a forked child the roster's lock may be held forever.
-                if !self.has_ended() && self.shared.key.is_here() {
-                    self.shared.idle.start_search();
-                    worker.pause();
-                }
-            });
-            Some(call(worker))
         };
-        let (key, index) = (self.shared.key, worker.index);
-        let call = || current::work_as(key, index, || CURRENT.set(worker, call));
-        let call = || match enters {
-            true => self.shared.events.resources.enter(|| enter_job(&self.shared, call)),
-            false => call(),
-        };
-        let called = with_worker(|below| match below {
+        with_worker(|below| match below {
             // The owner is a worker of a second pool, which may have a thread in its place.
             Some(below) => {
                 let _blocked = below.block_below();
-                BELOW.set(below, call)
+                BELOW.set(below, act);
             }
-            None => call(),
+            None => act(),
         });
         if self.shared.key.is_here() && self.shared.idle.snapshot().terminated() {
             // Only now: as the pool's worker, this thread could not cancel pending futures.
@@ -257,42 +248,65 @@ impl Driven {
         }
         called
     }
+
+    /// Calls a closure between two pauses of the worker; `false` if the pool has ended.
+    fn act(&self, worker: &Worker, call: &mut dyn FnMut(&Worker)) -> bool {
+        if let Parked::Leave = worker.withdraw() {
+            self.leave();
+            return false;
+        }
+        _ = self.shared.idle.stop_search();
+        let _pause = Defer(|| {
+            // In a forked child the roster's lock may be held forever.
+            if !self.has_ended() && self.shared.key.is_here() {
+                self.shared.idle.start_search();
+                worker.pause();
+            }
+        });
+        call(worker);
+        true
+    }
 }
 
 impl Worker {
     /// Calls a closure that waits as the worker of the pool `key` whose job runs this pool, if it is a pool without threads: no other thread
-    /// runs its jobs.
-    fn as_below<R>(&self, key: Option<Key>, call: impl FnOnce(&Self) -> R) -> Option<R> {
-        let is_it = |below: &&Self| {
-            let shared = &below.shared;
-            shared.config.is_driven && Some(shared.key) == key
-        };
-        let act = |below: &Self| self.act_as(below, || enter_job(&below.shared, || call(below)));
-        BELOW.with(|below| below.filter(is_it).map(act))
+    /// runs its jobs. `false` if it is none.
+    fn wait_as_below(&self, key: Option<Key>, wait: &mut dyn FnMut(Option<&Self>)) -> bool {
+        BELOW.with(|below| match below {
+            Some(below) if below.shared.config.is_driven && Some(below.shared.key) == key => {
+                self.act_as(below, &mut || enter_job(&below.shared, || wait(Some(below))));
+                true
+            }
+            _ => false,
+        })
     }
 
     /// Calls a closure as the worker below. This worker is the one below meanwhile, so a wait in the closure for a job of its pool finds it.
-    fn act_as<R>(&self, below: &Self, call: impl FnOnce() -> R) -> R {
-        let Worker { shared, index, .. } = &below;
-        let call = || shared.events.resources.enter(call);
-        current::work_as(shared.key, *index, || BELOW.set(self, || CURRENT.set(below, call)))
+    fn act_as(&self, below: &Self, call: &mut dyn FnMut()) {
+        let call = || below.shared.events.resources.enter(call);
+        BELOW.set(self, || CURRENT.set(below, call));
     }
 
     /// Runs mail of the worker whose job runs this pool, or a job of that pool if it has no threads either: no other thread may. `false` if
     /// there is none.
-    pub(in crate::engine) fn run_below(&self) -> bool {
-        let is_driven = |worker: &Self| worker.shared.config.is_driven;
-        let step = |below: &Self| if is_driven(below) { below.run_one() } else { below.run_mail() };
-        let run = |below: &Self| self.act_as(below, || step(below));
-        let has_some = |below: &&Self| is_driven(below) || !below.me.mailbox.is_empty();
-        is_driven(self) && BELOW.with(|below| below.filter(has_some).is_some_and(run))
+    pub(super) fn run_below(&self) -> bool {
+        BELOW.with(|below| {
+            let Some(below) = below else { return false };
+            let (is_driven, mut has_run) = (below.shared.config.is_driven, false);
+            if is_driven || !below.me.mailbox.is_empty() {
+                self.act_as(below, &mut || {
+                    has_run = if is_driven { below.run_one() } else { below.run_mail() };
+                });
+            }
+            has_run
+        })
     }
 
     /// How long a wait above a job of another pool without threads sleeps before it looks for that pool's jobs. No submitter wakes it for them.
     pub(in crate::engine) fn patience_below(&self) -> Option<Duration> {
         let is_driven = |worker: &Self| worker.shared.config.is_driven;
         let looks = is_driven(self) && BELOW.with(|below| below.is_some_and(is_driven));
-        looks.then_some(LOOK_AGAIN)
+        if looks { Some(LOOK_AGAIN) } else { None }
     }
 
     /// Makes mail of that worker wake a thread; `true` if there is some.

@@ -2,6 +2,7 @@
 
 pub(super) mod blocked;
 pub(super) mod driven;
+pub(super) mod driving;
 pub(super) mod outside;
 pub(super) mod threadless;
 
@@ -13,8 +14,11 @@ use std::time::Instant;
 use blocked::runs_in_place;
 use brigade_sync::{Defer, time};
 use brigade_task::return_tickets;
+use driven::Driven;
+use driving::run_below;
+use threadless::is_any_free;
 
-use crate::engine::end::off_pool::{is_off_pool, with_pieces};
+use crate::engine::end::off_pool::{Pieces, is_off_pool};
 use crate::engine::futures::groups::Group;
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
@@ -84,6 +88,14 @@ impl Wake for Call {
     }
 }
 
+/// A thread in the lists of pools without threads, and these pools.
+type Beside<'a> = Option<(&'a Arc<BlockedThread>, &'a [Arc<Driven>])>;
+
+/// Whether no thread acts as the worker of one of these pools.
+fn is_free(beside: Beside<'_>) -> bool {
+    beside.is_some_and(|(_, pools)| is_any_free(pools))
+}
+
 impl Worker {
     /// Counts jobs as inside the current job until the returned value is dropped.
     pub(crate) fn run_inside_job(&self) -> Defer<impl FnMut()> {
@@ -98,11 +110,18 @@ impl Worker {
 
     /// Waits inside the running job. Meanwhile runs parts that the wait depends on, and the worker's mail, or any job
     /// if no other worker is left to run jobs.
-    pub(crate) fn run_until(&self, awaited: &mut impl Awaited) {
+    pub(crate) fn run_until(&self, awaited: &mut dyn Awaited) {
+        self.run_beside(awaited, None);
+    }
+
+    /// Like [`run_until`](Self::run_until), by a thread in the lists of pools without threads: until one of them is free, too.
+    fn run_beside(&self, awaited: &mut dyn Awaited, beside: Beside<'_>) {
         let (runs, mut backoff, mut own) = (runs_in_place(), Backoff::default(), None);
-        awaited.thread().into_iter().for_each(|thread| _ = thread.lie_under_jobs(true));
+        if let Some(thread) = beside.map(|(thread, _)| thread).or(awaited.thread()) {
+            thread.lie_under_jobs(true);
+        }
         self.note_polling(false);
-        while !awaited.is_over() && !awaited.deadline().is_some_and(has_passed) {
+        while !has_ended(awaited) && !is_free(beside) {
             // In a forked child the awaited job belongs to the parent.
             self.end_if_orphan();
             // While the job unwinds, only mail: no other thread may run it.
@@ -115,7 +134,7 @@ impl Worker {
                 awaited.slept(false);
             } else if !(awaited.backs_off() && runs && backoff.snooze()) {
                 return_tickets();
-                self.sleep_until(awaited, &mut own, runs_anything);
+                self.sleep_until(awaited, beside, &mut own, runs_anything);
             }
         }
     }
@@ -138,24 +157,23 @@ impl Worker {
     #[cold]
     fn sleep_until(
         &self,
-        awaited: &mut impl Awaited,
+        awaited: &mut dyn Awaited,
+        beside: Beside<'_>,
         own: &mut Option<ThisThread>,
         runs_anything: bool,
     ) {
-        let of_wait = awaited.thread().cloned();
-        let thread = of_wait
-            .unwrap_or_else(|| Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)));
+        let thread = beside.map_or_else(|| thread_of(awaited, own), |(thread, _)| thread.clone());
         let outer = self.nesting.innermost.replace(Some(thread.clone()));
         thread.lie_under_jobs(false);
-        if awaited.register(&thread) && !self.wakes_for_mail_below(&thread) {
+        if awaited.register(&thread) && !is_free(beside) && !self.wakes_for_mail_below(&thread) {
             let until = self.wakes_at(awaited);
             let pool = awaited.pool();
             let is_own = pool.is_some_and(|key| self.is_of(key));
-            let slept = waits_for(pool, || {
-                let slept =
-                    if runs_anything { None } else { self.sleep_blocked(&thread, until, is_own) };
-                slept.unwrap_or_else(|| self.run_or_park(&thread, until, is_own))
-            });
+            let waiting = pool.and_then(Waiting::begin);
+            let slept =
+                if runs_anything { None } else { self.sleep_blocked(&thread, until, is_own) };
+            let slept = slept.unwrap_or_else(|| self.run_or_park(&thread, until, is_own));
+            drop(waiting);
             awaited.slept(slept);
         }
         // Until its next registration, jobs may run above it.
@@ -164,10 +182,10 @@ impl Worker {
     }
 
     /// When a wait looks again, at the latest.
-    pub(in crate::engine) fn wakes_at(&self, awaited: &mut impl Awaited) -> Option<Instant> {
-        let patience = awaited.patience().into_iter().chain(self.patience_below()).min();
+    pub(in crate::engine) fn wakes_at(&self, awaited: &dyn Awaited) -> Option<Instant> {
+        let patience = time::earlier(awaited.patience(), self.patience_below());
         let looks_at = patience.and_then(|time| time::try_now()?.checked_add(time));
-        looks_at.into_iter().chain(awaited.deadline()).min()
+        time::earlier(looks_at, awaited.deadline())
     }
 
     /// Runs a job of the pool inside the current job. Without one, parks as an idle worker until there is a job or a
@@ -196,7 +214,7 @@ impl Worker {
                 }
             });
             // A token, not `is_over`, which may count ended jobs: the waker has been told how many are left.
-            let parked = self.park_unless(until, || thread.has_token());
+            let parked = self.park_unless(until, &mut || thread.has_token());
             drop(waits);
             match parked {
                 Parked::Search => self.end_search(),
@@ -256,24 +274,73 @@ impl Worker {
     #[cold]
     pub(in crate::engine) fn run_mail(&self) -> bool {
         let job = if self.may_run_mail() { self.take_mail() } else { None };
-        let Some(job) = job else { return self.run_below() };
+        let Some(job) = job else { return self.shared.config.is_driven && run_below(self) };
         let _inside = self.run_inside_job();
         self.run_inside(job, self.me.origins.depth());
         true
     }
 }
 
-/// Calls a closure that waits only for jobs of the pool `key`: work off this pool on the thread's stack waits meanwhile. A destructor
-/// that waits on the thread that ends the pool would keep that from cancelling the awaited future: so it is cancelled here.
-pub(in crate::engine) fn waits_for<R>(key: Option<Key>, wait: impl FnOnce() -> R) -> R {
-    let Some(key) = key.filter(|key| key.is_here()) else { return wait() };
-    with_pieces(key, |pieces| match is_off_pool(key).then(|| Shared::find(key)).flatten() {
-        Some(shared) => {
-            shared.cancel_refused();
-            shared.wait_off_pool(pieces, wait)
+/// A wait only for jobs of a pool: work off this pool on the thread's stack waits until this is dropped.
+struct Waiting {
+    pieces: Pieces,
+    /// The pool, if there is such work.
+    shared: Option<Arc<Shared>>,
+}
+
+impl Waiting {
+    /// Begins a wait for jobs of the pool `key`. A destructor that waits on the thread that ends the pool would keep that from cancelling
+    /// the awaited future: so it is cancelled here.
+    fn begin(key: Key) -> Option<Self> {
+        if !key.is_here() {
+            return None;
         }
-        None => wait(),
-    })
+        let pieces = Pieces::of(key);
+        let shared = if is_off_pool(key) { Shared::find(key) } else { None };
+        if let Some(shared) = &shared {
+            shared.cancel_refused();
+            shared.ledger.off_pool.begin_wait(pieces.count);
+        }
+        let waiting = Self { pieces, shared };
+        if let Some(shared) = &waiting.shared {
+            shared.look_for_quiet();
+        }
+        Some(waiting)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(shared) = &self.shared {
+            shared.ledger.off_pool.end_wait(self.pieces.count);
+        }
+    }
+}
+
+/// The parker of a wait, or else the calling thread's, which stays in `own`.
+fn thread_of(awaited: &dyn Awaited, own: &mut Option<ThisThread>) -> Arc<BlockedThread> {
+    match awaited.thread() {
+        Some(thread) => thread.clone(),
+        None => Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)),
+    }
+}
+
+/// Registers the thread of a wait outside of jobs; `false` if the wait is over, or has reached its deadline.
+fn goes_on(awaited: &mut dyn Awaited, thread: &Arc<BlockedThread>) -> bool {
+    awaited.register(thread) && !awaited.deadline().is_some_and(has_passed)
+}
+
+/// Sleeps once in such a wait.
+fn sleep(awaited: &mut dyn Awaited, thread: &BlockedThread) {
+    let waiting = awaited.pool().and_then(Waiting::begin);
+    let has_token = thread.park(awaited.deadline().map(time::until));
+    drop(waiting);
+    awaited.slept(has_token);
+}
+
+/// Whether a wait is over, or has reached its deadline.
+fn has_ended(awaited: &mut dyn Awaited) -> bool {
+    awaited.is_over() || awaited.deadline().is_some_and(has_passed)
 }
 
 /// Whether an instant has passed.

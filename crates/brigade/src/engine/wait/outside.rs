@@ -3,18 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_sync::time;
-
-use super::driven::wait_as;
-use super::threadless::Serving;
-use super::{Awaited, has_passed, waits_for};
+use super::driving::{driving, wait_as};
+use super::{Awaited, goes_on, sleep, thread_of};
 use crate::engine::key::Key;
 use crate::engine::sleep::events::blocked::{Ask, BlockedThread};
 
 /// Waits for the end of `awaited`: on a worker inside its job, elsewhere asleep. The owner of the pool `key` waits as its
 /// worker.
-pub(crate) fn wait(key: Option<Key>, awaited: &mut impl Awaited) {
-    wait_as(key, |worker| match worker {
+pub(crate) fn wait(key: Option<Key>, awaited: &mut dyn Awaited) {
+    wait_as(key, &mut |worker| match worker {
         Some(worker) => worker.run_until(awaited),
         None => sleep_outside(key, awaited),
     });
@@ -22,18 +19,14 @@ pub(crate) fn wait(key: Option<Key>, awaited: &mut impl Awaited) {
 
 /// Waits on a thread that runs only jobs of pools without threads meanwhile: of the pool `key`, or of those that it has used. A worker of
 /// another pool also waits as a worker.
-pub(crate) fn sleep_outside(key: Option<Key>, awaited: &mut impl Awaited) {
-    let (of_wait, mut own) = (awaited.thread().cloned(), None);
-    let thread = of_wait
-        .unwrap_or_else(|| Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)));
-    let serving = Serving::begin(key, &thread);
-    while awaited.register(&thread) && !awaited.deadline().is_some_and(has_passed) {
-        if serving.run(awaited) || serving.wait_as_worker(awaited) {
-            continue;
-        }
-        let park = || thread.park(awaited.deadline().map(time::until));
-        let has_token = waits_for(awaited.pool(), park);
-        awaited.slept(has_token);
+pub(crate) fn sleep_outside(key: Option<Key>, awaited: &mut dyn Awaited) {
+    let mut own = None;
+    let thread = thread_of(awaited, &mut own);
+    if let Some(driving) = driving() {
+        return driving.sleep(key, &thread, awaited);
+    }
+    while goes_on(awaited, &thread) {
+        sleep(awaited, &thread);
     }
 }
 

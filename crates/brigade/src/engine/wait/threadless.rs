@@ -6,17 +6,16 @@
 //! The wait is not a job of the pool: meanwhile the pool may be idle, and it may end, which ends its part in the wait.
 
 use core::cell::RefCell;
-use core::time::Duration;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::Instant;
 
 use brigade_sync::Defer;
 use brigade_sync::fork::PerProcess;
 use brigade_sync::unmodelled::Mutex;
 
-use super::driven::Driven;
-use super::{Awaited, Call, has_passed};
+use super::driven::{Driven, newest_owned, wait_as_other};
+use super::driving::{DRIVING, Driving};
+use super::{Awaited, Call, goes_on, has_ended, sleep};
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
 use crate::engine::shared::Shared;
@@ -31,41 +30,103 @@ brigade_sync::unmodelled::thread_local! {
 /// The threadless pools of the process that have not ended.
 static POOLS: PerProcess<Mutex<Vec<Arc<Driven>>>> = PerProcess::new();
 
-/// Gives a pool without a worker the one that threads act as. The calling thread is the first that has used it.
-pub(crate) fn share(shared: Arc<Shared>) {
-    let key = shared.key;
-    POOLS.get().lock().push(Driven::new(shared));
-    note_use(key);
+/// Makes the functions of pools without threads a part of the program. Must be called before the first of them is made.
+pub(crate) fn link_driven() {
+    DRIVING.get_or_init(|| &All);
 }
 
-/// Notes that the calling thread uses a threadless pool.
-pub(crate) fn note_use(key: Key) {
-    let _ = USED.try_with(|used| {
-        let mut used = used.borrow_mut();
-        if used.last() != Some(&key) {
-            let pools = POOLS.get().lock();
-            used.retain(|&other| other != key && pools.iter().any(|pool| pool.is_of(other)));
-            used.push(key);
+/// The pools without threads of this process.
+struct All;
+
+impl Driving for All {
+    fn wait_as_other(
+        &self,
+        key: Option<Key>,
+        worker: Option<&Worker>,
+        wait: &mut dyn FnMut(Option<&Worker>),
+    ) -> bool {
+        wait_as_other(key, worker, wait)
+    }
+
+    fn owns(&self, key: Key) -> bool {
+        newest_owned(Some(key)).is_some()
+    }
+
+    fn run_owned(&self, key: Key, call: &mut dyn FnMut(&Worker)) -> bool {
+        newest_owned(Some(key)).map(|driven| driven.run(call)).is_some()
+    }
+
+    fn share(&self, shared: Arc<Shared>) {
+        let key = shared.key;
+        POOLS.get().lock().push(Driven::new(shared));
+        self.note_use(key);
+    }
+
+    fn note_use(&self, key: Key) {
+        let _ = USED.try_with(|used| {
+            let mut used = used.borrow_mut();
+            if used.last() != Some(&key) {
+                use_last(&mut used, key, &POOLS.get().lock());
+            }
+        });
+    }
+
+    fn catch_up(&self, key: Option<Key>) {
+        for pool in pools_of_wait(key) {
+            act(&pool, &mut |worker| {
+                _ = worker.poll_events() || worker.run_one();
+                Parked::Search
+            });
         }
-    });
+    }
+
+    fn sleep(&self, key: Option<Key>, thread: &Arc<BlockedThread>, awaited: &mut dyn Awaited) {
+        let serving = Serving::begin(key, thread);
+        while goes_on(awaited, thread) {
+            if !serving.run(awaited) && !serving.wait_as_worker(awaited) {
+                sleep(awaited, thread);
+            }
+        }
+    }
+
+    fn run_below(&self, worker: &Worker) -> bool {
+        worker.run_below()
+    }
+}
+
+/// Moves a pool to the end of a list, and removes the pools that have ended.
+fn use_last(used: &mut Vec<Key>, key: Key, pools: &[Arc<Driven>]) {
+    used.retain(|&other| other != key && find(pools, other).is_some());
+    used.push(key);
+}
+
+fn find(pools: &[Arc<Driven>], key: Key) -> Option<&Arc<Driven>> {
+    pools.iter().find(|pool| pool.is_of(key))
 }
 
 /// The pools whose worker this thread would act as in a wait for a job of the pool `key`, the best of them first.
 fn pools_of_wait(key: Option<Key>) -> Vec<Arc<Driven>> {
-    let used = USED.try_with(|used| used.borrow().clone()).unwrap_or_default();
-    let others = used.into_iter().rev().filter(|&used| Some(used) != key);
-    let mut keys = key.and_then(Key::if_threadless).into_iter().chain(others).peekable();
-    if keys.peek().is_none() {
-        return Vec::new();
+    let mut used = USED.try_with(|used| used.borrow().clone()).unwrap_or_default();
+    let (first, mut wanted) = (key.and_then(Key::if_threadless), Vec::new());
+    if first.is_none() && used.is_empty() {
+        return wanted;
     }
     let pools = POOLS.get().lock();
-    keys.filter_map(|key| pools.iter().find(|pool| pool.is_of(key)).cloned()).collect()
+    if let Some(key) = first {
+        use_last(&mut used, key, &pools);
+    }
+    for &key in used.iter().rev() {
+        if let Some(pool) = find(&pools, key) {
+            wanted.push(pool.clone());
+        }
+    }
+    wanted
 }
 
-/// Acts as the worker of a pool for a closure, which returns how it goes on; `None` if another thread acts so, or the pool has ended.
-fn act(pool: &Arc<Driven>, call: impl FnOnce(&Worker) -> Parked) -> Option<()> {
+/// Acts as the worker of a pool for a closure, which returns how it goes on; `false` if another thread acts so, or the pool has ended.
+fn act(pool: &Arc<Driven>, call: &mut dyn FnMut(&Worker) -> Parked) -> bool {
     let threads = &pool.shared().threads;
-    let acted = pool.call(true, |worker| {
+    let has_acted = pool.call(true, &mut |worker| {
         threads.enter();
         let _exit = Defer(|| threads.exit());
         if let Parked::Leave = call(worker) {
@@ -73,56 +134,50 @@ fn act(pool: &Arc<Driven>, call: impl FnOnce(&Worker) -> Parked) -> Option<()> {
         }
     });
     if pool.has_ended() {
-        POOLS.get().lock().retain(|other| !Arc::ptr_eq(other, pool));
+        pool.leave_list(&mut POOLS.get().lock());
         pool.finish();
     }
-    acted?;
-    let others = pool.waiting.lock().clone();
-    others.iter().for_each(|thread| thread.unpark());
-    Some(())
-}
-
-/// Fires the due timers of the pools of a wait, takes their I/O events, and runs a job of each, without waiting.
-pub(crate) fn catch_up(key: Option<Key>) {
-    for pool in pools_of_wait(key) {
-        act(&pool, |worker| {
-            _ = worker.poll_events() || worker.run_one();
-            Parked::Search
-        });
+    if has_acted {
+        let others = pool.waiting.lock().clone();
+        for thread in others {
+            thread.unpark();
+        }
     }
+    has_acted
 }
 
 /// A wait on a thread that may act as the worker of threadless pools.
-pub(in crate::engine) struct Serving<'a> {
+struct Serving<'a> {
     thread: &'a Arc<BlockedThread>,
     pools: Vec<Arc<Driven>>,
 }
 
 impl<'a> Serving<'a> {
     /// Lists the thread.
-    pub(in crate::engine) fn begin(key: Option<Key>, thread: &'a Arc<BlockedThread>) -> Self {
+    fn begin(key: Option<Key>, thread: &'a Arc<BlockedThread>) -> Self {
         let pools = pools_of_wait(key);
-        pools.iter().for_each(|pool| pool.waiting.lock().push(thread.clone()));
+        for pool in &pools {
+            pool.waiting.lock().push(thread.clone());
+        }
         Self { thread, pools }
     }
 
     /// Acts as the worker of the best pool that it can, until the wait is over, the pool has ended, or a better one is free; `false` if there
     /// is none.
-    pub(in crate::engine) fn run(&self, awaited: &mut impl Awaited) -> bool {
-        (0..self.pools.len()).any(|place| {
-            let mut wait = self.beside(&self.pools[..place], awaited);
-            act(&self.pools[place], |worker| worker.serve(&mut wait, self.thread)).is_some()
-        })
+    fn run(&self, awaited: &mut dyn Awaited) -> bool {
+        for (place, pool) in self.pools.iter().enumerate() {
+            let better = &self.pools[..place];
+            if act(pool, &mut |worker| worker.serve(awaited, self.thread, better)) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Waits as a worker of another pool, until one of these is free, or the wait is over; `false` on a thread that is no worker.
-    pub(in crate::engine) fn wait_as_worker(&self, awaited: &mut impl Awaited) -> bool {
-        let mut wait = self.beside(&self.pools, awaited);
-        with_worker(|worker| worker.map(|worker| worker.run_until(&mut wait))).is_some()
-    }
-
-    fn beside<'b, A>(&'b self, pools: &'b [Arc<Driven>], awaited: &'b mut A) -> Beside<'b, A> {
-        Beside { pools, thread: self.thread, awaited }
+    fn wait_as_worker(&self, awaited: &mut dyn Awaited) -> bool {
+        let beside = Some((self.thread, &*self.pools));
+        with_worker(|worker| worker.map(|worker| worker.run_beside(awaited, beside))).is_some()
     }
 }
 
@@ -134,71 +189,34 @@ impl Drop for Serving<'_> {
     }
 }
 
-/// A wait that is also over when no thread acts as the worker of one of these pools.
-struct Beside<'a, A> {
-    pools: &'a [Arc<Driven>],
-    thread: &'a Arc<BlockedThread>,
-    awaited: &'a mut A,
-}
-
-impl<A> Beside<'_, A> {
-    fn is_free(&self) -> bool {
-        self.pools.iter().any(|pool| pool.is_free())
-    }
-}
-
-impl<A: Awaited> Awaited for Beside<'_, A> {
-    fn is_over(&mut self) -> bool {
-        self.awaited.is_over() || self.is_free()
-    }
-
-    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
-        self.awaited.register(thread) && !self.is_free()
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        self.awaited.deadline()
-    }
-
-    fn thread(&self) -> Option<&Arc<BlockedThread>> {
-        Some(self.thread)
-    }
-
-    fn patience(&self) -> Option<Duration> {
-        self.awaited.patience()
-    }
-
-    fn pool(&self) -> Option<Key> {
-        self.awaited.pool()
-    }
-
-    fn slept(&mut self, has_token: bool) {
-        self.awaited.slept(has_token);
-    }
-
-    fn run_part(&mut self, worker: &Worker) -> bool {
-        self.awaited.run_part(worker)
-    }
+/// Whether no thread acts as the worker of one of these pools.
+pub(in crate::engine) fn is_any_free(pools: &[Arc<Driven>]) -> bool {
+    pools.iter().any(|pool| pool.is_free())
 }
 
 impl Worker {
     /// Runs jobs until a wait that is not inside a job of the pool is over; leaves if the pool has ended.
-    fn serve(&self, awaited: &mut impl Awaited, thread: &Arc<BlockedThread>) -> Parked {
+    fn serve(
+        &self,
+        awaited: &mut dyn Awaited,
+        thread: &Arc<BlockedThread>,
+        better: &[Arc<Driven>],
+    ) -> Parked {
         let shared = &self.shared;
         let call = Arc::new(Call { shared: shared.clone(), index: self.index });
         let call = Elsewhere::Worker(Waker::from(call));
-        while !awaited.is_over() && !awaited.deadline().is_some_and(has_passed) {
+        while !has_ended(awaited) && !is_any_free(better) {
             thread.lie_under_jobs(true);
             let has_run = self.run_one() || self.run_below();
             thread.lie_under_jobs(false);
             if has_run {
                 awaited.slept(false);
-            } else if awaited.register(thread) {
+            } else if awaited.register(thread) && !is_any_free(better) {
                 let until = self.wakes_at(awaited);
                 *thread.elsewhere.lock() = Some(call.clone());
                 let parked = thread.spot.sleep_elsewhere(|| {
                     shared.idle.start_search();
-                    let parked = self.park_unless(until, || thread.has_token());
+                    let parked = self.park_unless(until, &mut || thread.has_token());
                     if let Parked::Search = parked {
                         self.end_search();
                     }

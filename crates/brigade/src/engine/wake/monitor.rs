@@ -4,6 +4,7 @@
 //! It is started when a pool first asks for it, sleeps while no pool does, and then ends after a second. It
 //! runs no user code: it wakes parked workers.
 
+use core::mem;
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -111,7 +112,7 @@ pub(in crate::engine) fn look(shared: &Shared, (before, now): (Watch, Watch), se
         _ => false,
     };
     let polls = Some(shared.events.polls());
-    let is_polled = std::mem::replace(&mut seen.polls, polls) != polls;
+    let is_polled = mem::replace(&mut seen.polls, polls) != polls;
     let needs_holder = has_events_unheld(shared) && (!is_polled || now == Watch::No);
     if needs_holder {
         shared.events.note_call();
@@ -130,27 +131,25 @@ impl WatchList {
     /// Watches a pool for [`LOOKS`] looks, at least as closely as `how`; returns how closely.
     fn watch(&mut self, key: Key, how: Watch) -> Watch {
         self.is_asked = true;
-        match self.pools.iter_mut().find(|pool| pool.key == key) {
-            Some(pool) => {
+        for pool in &mut self.pools {
+            if pool.key == key {
                 (pool.how, pool.left) = (pool.how.max(how), LOOKS);
-                pool.how
-            }
-            None => {
-                self.pools.push(WatchedPool { key, how, left: LOOKS });
-                how
+                return pool.how;
             }
         }
+        self.pools.push(WatchedPool { key, how, left: LOOKS });
+        how
     }
 
     /// Begins a look at each pool, and determines how closely the pool is watched from now on. Returns the pools, and
     /// how each was watched before and is watched now.
     fn begin(&mut self) -> Vec<(Arc<Shared>, (Watch, Watch))> {
-        let looks = self.pools.iter_mut().filter_map(|pool| {
-            let shared = Shared::find(pool.key);
-            let Some(shared) = shared.filter(|shared| !shared.idle.snapshot().terminated()) else {
-                pool.how = Watch::No;
-                return None;
-            };
+        let mut looks = Vec::new();
+        for mut pool in mem::take(&mut self.pools) {
+            let Some(shared) = Shared::find(pool.key) else { continue };
+            if shared.idle.snapshot().terminated() {
+                continue;
+            }
             let before = pool.how;
             pool.left -= 1;
             if pool.left == 0 {
@@ -159,10 +158,11 @@ impl WatchList {
                 pool.how = if is_needed { Watch::Widely } else { Watch::No };
                 shared.idle.set_watch(pool.how);
             }
-            Some((shared, (before, pool.how)))
-        });
-        let looks = looks.collect();
-        self.pools.retain(|pool| pool.how != Watch::No);
+            looks.push((shared, (before, pool.how)));
+            if pool.how != Watch::No {
+                self.pools.push(pool);
+            }
+        }
         looks
     }
 }
@@ -179,10 +179,14 @@ impl Monitor {
             drop(state);
             period = WATCH_PERIOD;
             // A pool that is no longer watched, and asks anew, starts anew.
-            let mut last = std::mem::take(&mut seen);
+            let mut last = mem::take(&mut seen);
             for (shared, change) in looks {
-                let place = last.iter().position(|(key, _)| *key == shared.key);
-                let mut its = place.map(|place| last.swap_remove(place).1).unwrap_or_default();
+                let mut its = Seen::default();
+                for (key, seen) in &mut last {
+                    if *key == shared.key {
+                        its = mem::take(seen);
+                    }
+                }
                 look(&shared, change, &mut its);
                 period = period.min(match change.1 {
                     // A job must be seen by two looks to count as stuck, so it waits for 2 ms at most.
@@ -205,7 +209,7 @@ impl Monitor {
     ) -> Option<MutexGuard<'a, WatchList>> {
         let mut begun = time::now();
         loop {
-            if std::mem::take(&mut state.is_asked) {
+            if mem::take(&mut state.is_asked) {
                 period = LOOK_AGAIN;
             }
             let is_idle = state.pools.is_empty();
@@ -220,6 +224,6 @@ impl Monitor {
             }
         }
         state.runs = !state.pools.is_empty();
-        state.runs.then_some(state)
+        if state.runs { Some(state) } else { None }
     }
 }

@@ -3,14 +3,13 @@
 use brigade_sync::affinity::current_cpu;
 use brigade_sync::hint;
 
-use crate::engine::current;
 use crate::engine::idle::Watch;
 use crate::engine::queues::injectors::BATCH;
 use crate::engine::roster::Roster;
 use crate::engine::roster::staff::Picked;
 use crate::engine::shared::Shared;
 use crate::engine::state::Snapshot;
-use crate::engine::worker::Worker;
+use crate::engine::worker::{Worker, is_worker_of};
 use crate::values::Growth;
 
 /// The most jobs, besides the first, that a worker runs alone if events woke them together.
@@ -61,7 +60,9 @@ impl Shared {
                 && self.idle.has_free_cpus(1 + searching)
                 && self.queues.injectors.mine().len() > searching * BATCH;
             let another = if has_backlog { self.idle.change(Roster::pick_parked) } else { None };
-            another.into_iter().for_each(|index| wake(self, index));
+            if let Some(index) = another {
+                wake(self, index);
+            }
             return another;
         }
         let queued = if seen.is_below_max() { self.queues.len() } else { 0 };
@@ -103,7 +104,9 @@ impl Shared {
         wake: fn(&Self, usize),
     ) -> Option<usize> {
         // The wake-up comes first, because a start calls the user's spawner, which may take long.
-        picked.wake.into_iter().for_each(|index| wake(self, index));
+        if let Some(index) = picked.wake {
+            wake(self, index);
+        }
         if let Some(index) = picked.start {
             // A failed start has been retried.
             let _ = self.start(index);
@@ -114,7 +117,7 @@ impl Shared {
     /// Like [`wake`](Self::wake), for a caller that continues to run: the worker leaves this CPU to the
     /// caller if a different CPU is free.
     pub(in crate::engine) fn wake_beside(&self, index: usize) {
-        let outside = usize::from(!current::is_worker_of(self.key));
+        let outside = usize::from(!is_worker_of(self.key));
         let is_free = self.config.may_spread() && self.idle.has_free_cpus(1 + outside);
         let sleeper = &self.queues.peers.at(index).sleeper;
         sleeper.set_waker(if is_free { current_cpu() } else { None });

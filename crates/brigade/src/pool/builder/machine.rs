@@ -4,7 +4,6 @@
 
 use std::io;
 
-use brigade_machine::{Cpus, Topology, Victims};
 use brigade_sync::thread::{on_another, set_nice};
 
 use crate::values::Config;
@@ -12,24 +11,16 @@ use crate::values::Config;
 /// The settings outside of the configuration, in the order in which they complete it.
 #[derive(Default)]
 pub(crate) struct Machine {
-    pins: Option<Resolve>,
+    pub(super) pins: Option<Resolve>,
     nice: Option<Resolve>,
     /// After the pins, which tell the distances of the workers.
-    victims: Option<Resolve>,
+    pub(super) victims: Option<Resolve>,
 }
 
 /// Completes the configuration by a setting, or returns the reason why it can't.
 type Resolve = Box<dyn FnOnce(&mut Config) -> io::Result<()> + Send + Sync>;
 
 impl Machine {
-    /// Pins the threads of a pool.
-    pub(crate) fn pin(&mut self, cpus: Cpus) {
-        self.pins = Some(Box::new(move |config| {
-            config.pins = cpus.resolve()?;
-            Ok(())
-        }));
-    }
-
     /// Sets the nice value of the threads.
     pub(crate) fn nice(&mut self, nice: i32) {
         self.nice = Some(Box::new(move |config| {
@@ -42,16 +33,6 @@ impl Machine {
             config.nice = Some(nice);
             // An unprivileged thread can't undo the change, so a separate thread tries it.
             on_another(move || set_nice(nice))?
-        }));
-    }
-
-    /// Orders the peers of each worker.
-    pub(crate) fn order(&mut self, victims: Victims) {
-        self.victims = Some(Box::new(move |config| {
-            // Reading the topology takes a while.
-            let resolved = victims.resolve(&config.pins, &Topology::of_this_machine());
-            config.neighbours = resolved.map_err(invalid)?;
-            Ok(())
         }));
     }
 

@@ -1,7 +1,10 @@
 //! Configuring and building a pool. This module must not know futures.
 
 mod machine;
+#[cfg(feature = "observe")]
 mod observing;
+#[cfg(feature = "affinity")]
+mod pinning;
 mod placing;
 mod sizing;
 mod thread_name;
@@ -9,16 +12,17 @@ mod thread_name;
 use std::io;
 use std::sync::Arc;
 
-use brigade_observe::{Observer, Settings};
 use brigade_sync::thread::Inherited;
 
-use crate::engine::{Child, Key, Kind, Semaphore, Shared, Worker, resources_of, share, wait_until};
+use crate::engine::{
+    Child, Key, Kind, Semaphore, Shared, Worker, driving, resources_of, wait_until,
+};
 use crate::handle::Handle;
 use crate::pool::Pool;
 use crate::submission::{ADMIT, admit_bounded};
 use crate::values::{
-    Config, Hook, Idle, OnPanic, Order, Queueing, Shutdown, ShutdownOptions, Threads, WhenFull,
-    opaque,
+    Config, Hook, Idle, Observer, OnPanic, Order, Queueing, Settings, Shutdown, ShutdownOptions,
+    Threads, WhenFull, opaque,
 };
 use machine::{Machine, invalid};
 
@@ -134,7 +138,7 @@ impl Builder {
     /// Forks, jobs that a job of a [`scope`](crate::scope()) adds, and parallel loops start threads up to the core size, and in place of
     /// blocked threads, but none beyond it: a fork takes nanoseconds, and most have ended long before a thread could have started for
     /// them. For recursions and loops, set the core size to the number of CPUs; where some cores are slower, to that of the
-    /// [fast ones](crate::Cpus::performance).
+    /// fast ones: `Cpus::performance`, with the feature `affinity`, counts them.
     ///
     /// While any pool is busy the process has another thread, `brigade-monitor`. It wakes an idle thread for a job that waits behind a long job
     /// for more than a millisecond.
@@ -328,6 +332,21 @@ impl Builder {
         self
     }
 
+    /// Sets the name of the pool for dumps, hooks, metrics and traces. Default: the [name](Self::name) of the
+    /// threads if it is a string, else `brigade`.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).pool_name("thumbnails").build()?;
+    /// assert_eq!(&*pool.metrics().pool, "thumbnails");
+    /// let pool = brigade::Pool::builder().threads(1).name("render").build()?;
+    /// assert_eq!(&*pool.metrics().pool, "render");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn pool_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.config.pool_name = Some(name.into());
+        self
+    }
+
     // Rustc alone suggests `threads`.
     #[doc(hidden)]
     #[deprecated(note = "here this is `name`")]
@@ -439,7 +458,7 @@ impl Builder {
     /// - a capacity or a [fairness](Self::fairness) of 0;
     /// - a stack larger than the address space;
     /// - a name with NUL;
-    /// - a CPU to [pin](Self::pin) to that does not exist, or an empty list of CPUs;
+    /// - a CPU to `pin` to that does not exist, or an empty list of CPUs;
     /// - a [nice value](Self::nice) outside of −20 to 19.
     ///
     /// After an error, no thread is left.
@@ -465,8 +484,8 @@ impl Builder {
         let Config { observer, inherited, .. } = &*shared.config;
         let start = |observer: &Arc<Observer>| observer.start_detector(inherited.clone());
         let detector = observer.as_ref().map_or(Ok(()), start);
-        if is_threadless {
-            share(shared.clone());
+        if let (true, Some(driving)) = (is_threadless, driving()) {
+            driving.share(shared.clone());
         }
         if let Err(error) = detector.and_then(|()| shared.start_core(first)) {
             shared.close(Shutdown::Discard);
@@ -491,7 +510,8 @@ impl Builder {
         if self.config.stack_size.is_some_and(|bytes| bytes > usize::MAX / 2) {
             return Err("the stack size is larger than the address space".into());
         }
-        match (0..names).find(|&index| self.config.hooks.thread_name(index).contains('\0')) {
+        let has_nul = |&index: &usize| self.config.hooks.thread_name(index).as_bytes().contains(&0);
+        match (0..names).find(has_nul) {
             Some(index) => Err(format!("the name of thread {index} contains NUL")),
             None => Ok(()),
         }

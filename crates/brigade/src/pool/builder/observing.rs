@@ -1,7 +1,6 @@
 //! The settings that observe the jobs and the workers of a pool.
 
 use core::time::Duration;
-use std::sync::Arc;
 
 use brigade_observe::{Outcome, Settings, Stall};
 
@@ -20,21 +19,6 @@ use super::Builder;
 /// `brigade-lab throughput --target brigade,brigade-outcomes` measures them. A pool without these settings pays
 /// nothing.
 impl Builder {
-    /// Sets the name of the pool for dumps, hooks, metrics and traces. Default: the [name](Self::name) of the
-    /// threads if it is a string, else `brigade`.
-    ///
-    /// ```
-    /// let pool = brigade::Pool::builder().threads(1).pool_name("thumbnails").build()?;
-    /// assert_eq!(pool.dump().pool, "thumbnails");
-    /// let pool = brigade::Pool::builder().threads(1).name("render").build()?;
-    /// assert_eq!(pool.dump().pool, "render");
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn pool_name(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.config.pool_name = Some(name.into());
-        self
-    }
-
     /// Records the jobs, queued, running and pending, for [`Handle::dump`](crate::Handle::dump), and the time for which
     /// each thread is [busy](crate::WorkerMetrics::busy). The other settings here do so too.
     ///

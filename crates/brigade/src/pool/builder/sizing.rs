@@ -7,6 +7,7 @@ use std::sync::Arc;
 use brigade_sync::thread::{NewThread, Thread};
 
 use super::Builder;
+use crate::engine::link_driven;
 use crate::values::Growth;
 
 /// # Threads
@@ -129,6 +130,7 @@ impl Builder {
     /// ```
     #[doc(alias = "use_current_thread")]
     pub fn without_threads(mut self) -> Self {
+        link_driven();
         self.config.is_driven = true;
         self
     }

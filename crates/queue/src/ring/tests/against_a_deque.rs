@@ -19,12 +19,13 @@ struct Twins<O: Modelled> {
 }
 
 impl<O: Modelled> Twins<O> {
-    fn new(capacity: usize) -> Self {
-        let worker = ring(capacity);
+    /// Two rings of this capacity, each in its order.
+    fn new(capacity: usize, [own, others]: [O; 2]) -> Self {
+        let worker = ring_in(own, capacity);
         Self {
             stealer: worker.stealer(),
             worker,
-            other: ring(capacity),
+            other: ring_in(others, capacity),
             model: VecDeque::new(),
             stolen: VecDeque::new(),
             next: 0,
@@ -45,7 +46,7 @@ impl<O: Modelled> Twins<O> {
     fn step(&mut self, kind: u32, amount: usize) {
         match kind {
             0 => self.push(),
-            1 => assert_eq!(self.worker.pop(), O::pop_model(&mut self.model)),
+            1 => assert_eq!(self.worker.pop(), self.worker.order().pop_model(&mut self.model)),
             2 => self.steal_one(),
             3 => self.steal_half(),
             4 => self.steal_and_pop(amount),
@@ -124,7 +125,7 @@ impl<O: Modelled> Twins<O> {
 
     /// Checks that the remaining items come out in order.
     fn finish(mut self) {
-        while let Some(item) = O::pop_model(&mut self.model) {
+        while let Some(item) = self.worker.order().pop_model(&mut self.model) {
             assert_eq!(self.worker.pop(), Some(item));
         }
         assert_eq!(self.worker.pop(), None);
@@ -134,11 +135,11 @@ impl<O: Modelled> Twins<O> {
 }
 
 /// Runs every sequence of `length` operations.
-fn every_sequence<O: Modelled>(length: u32) {
+fn every_sequence<O: Modelled>(length: u32, orders: [O; 2]) {
     let length = if cfg!(miri) { 2 } else { length };
     for capacity in [1, 2, 4] {
         for sequence in 0..KINDS.pow(length) {
-            let mut twins = Twins::<O>::new(capacity);
+            let mut twins = Twins::new(capacity, orders);
             let mut left = sequence;
             for _ in 0..length {
                 twins.step(left % KINDS, 3);
@@ -152,16 +153,24 @@ fn every_sequence<O: Modelled>(length: u32) {
 
 #[test]
 fn a_wrapping_lifo_ring_is_a_deque() {
-    every_sequence::<Lifo<8>>(6);
-    every_sequence::<Lifo<16>>(4);
-    every_sequence::<Lifo>(4);
+    every_sequence(6, <[Lifo<8>; 2]>::default());
+    every_sequence(4, <[Lifo<16>; 2]>::default());
+    every_sequence(4, <[Lifo; 2]>::default());
 }
 
 #[test]
 fn a_wrapping_fifo_ring_is_a_deque() {
-    every_sequence::<Fifo<8>>(6);
-    every_sequence::<Fifo<16>>(4);
-    every_sequence::<Fifo>(4);
+    every_sequence(6, <[Fifo<8>; 2]>::default());
+    every_sequence(4, <[Fifo<16>; 2]>::default());
+    every_sequence(4, <[Fifo; 2]>::default());
+}
+
+#[test]
+fn a_ring_of_either_order_is_a_deque() {
+    for own in [Either::Lifo, Either::Fifo] {
+        every_sequence(4, [own, Either::Lifo]);
+        every_sequence(4, [own, Either::Fifo]);
+    }
 }
 
 /// Runs random operations while the positions wrap thousands of times; returns the number of accepted items.
@@ -169,11 +178,11 @@ fn long_walk<O: Modelled>(seed: u64, steps: usize) -> usize {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut accepted = 0;
     for asked in 1..=9 {
-        let mut twins = Twins::<O>::new(asked);
+        let mut twins = Twins::new(asked, <[O; 2]>::default());
         for _ in 0..steps / 9 {
             // Stolen items are popped, so that the other ring has free slots now and then.
             if random.u32(..8) == 0 {
-                assert_eq!(twins.other.pop(), O::pop_model(&mut twins.stolen));
+                assert_eq!(twins.other.pop(), twins.other.order().pop_model(&mut twins.stolen));
             } else {
                 // Pushes and extensions as often as all operations that take.
                 let kind = [0, 0, 0, 1, 2, 3, 4, 5, 6][random.usize(..9)];

@@ -12,18 +12,27 @@ use super::*;
 /// An order, and the same on a deque.
 trait Modelled: Order {
     /// Pops as the owner of a ring does.
-    fn pop_model(model: &mut VecDeque<u32>) -> Option<u32>;
+    fn pop_model(self, model: &mut VecDeque<u32>) -> Option<u32>;
 }
 
 impl<const BITS: u32> Modelled for Lifo<BITS> {
-    fn pop_model(model: &mut VecDeque<u32>) -> Option<u32> {
+    fn pop_model(self, model: &mut VecDeque<u32>) -> Option<u32> {
         model.pop_back()
     }
 }
 
 impl<const BITS: u32> Modelled for Fifo<BITS> {
-    fn pop_model(model: &mut VecDeque<u32>) -> Option<u32> {
+    fn pop_model(self, model: &mut VecDeque<u32>) -> Option<u32> {
         model.pop_front()
+    }
+}
+
+impl Modelled for Either {
+    fn pop_model(self, model: &mut VecDeque<u32>) -> Option<u32> {
+        match self {
+            Self::Lifo => model.pop_back(),
+            Self::Fifo => model.pop_front(),
+        }
     }
 }
 
@@ -34,7 +43,12 @@ fn near_the_wrap<O: Order>() -> u32 {
 
 /// Returns a ring of at least this capacity whose positions soon wrap.
 fn ring<O: Order>(capacity: usize) -> Worker<u32, O> {
-    Worker::starting_at(capacity, near_the_wrap::<O>()).unwrap()
+    ring_in(O::default(), capacity)
+}
+
+/// Returns such a ring in an order chosen at run time.
+fn ring_in<O: Order>(order: O, capacity: usize) -> Worker<u32, O> {
+    Worker::starting_at(capacity, near_the_wrap::<O>(), order).unwrap()
 }
 
 /// Checks that a ring accepts as many items as it has slots, rejects the next one, and accepts one more for each that left.
@@ -53,11 +67,11 @@ fn fills_exactly<O: Modelled>(capacities: &[usize]) {
         assert_eq!(worker.push(1_001), Ok(()), "a slot that a thief left is free");
         model.push_back(1_001);
         assert_eq!(worker.push(1_002), Err(1_002));
-        assert_eq!(worker.pop(), O::pop_model(&mut model));
+        assert_eq!(worker.pop(), worker.order().pop_model(&mut model));
         assert_eq!(worker.push(1_003), Ok(()), "a slot that the owner left is free");
         model.push_back(1_003);
         assert_eq!(worker.push(1_004), Err(1_004));
-        while let Some(item) = O::pop_model(&mut model) {
+        while let Some(item) = worker.order().pop_model(&mut model) {
             assert_eq!(worker.pop(), Some(item), "capacity {capacity}");
         }
         assert_eq!(worker.pop(), None);
@@ -81,9 +95,9 @@ fn a_ring_fills_to_exactly_its_capacity() {
 
 /// Checks that a ring of more slots than the positions can tell apart is an error.
 fn refuses_too_many_slots<O: Order>(most: usize) {
-    assert!(Worker::<u32, O>::starting_at(most, 0).is_ok());
+    assert!(Worker::<u32, O>::starting_at(most, 0, O::default()).is_ok());
     assert_eq!(
-        Worker::<u32, O>::starting_at(most + 1, 0).err(),
+        Worker::<u32, O>::starting_at(most + 1, 0, O::default()).err(),
         Some(NewError::Capacity { asked: most + 1, most })
     );
 }
@@ -100,7 +114,7 @@ fn a_ring_has_half_as_many_slots_as_positions() {
 fn a_dropped_ring_drops_across_the_wrap() {
     fn body<O: Order>() {
         let count = std::rc::Rc::new(());
-        let worker = Worker::<_, O>::starting_at(8, near_the_wrap::<O>()).unwrap();
+        let worker = Worker::<_, O>::starting_at(8, near_the_wrap::<O>(), O::default()).unwrap();
         worker.extend((0..8).map(|_| count.clone()));
         drop((worker.pop(), worker.stealer_ref().steal_one()));
         assert_eq!(std::rc::Rc::strong_count(&count), 7);

@@ -27,7 +27,7 @@ fn an_owner_pops_the_rest_after_about_a_lap() {
             for left in 0..4 {
                 let worker = pushes_only::<O>(pushes, left);
                 let mut model: VecDeque<_> = (pushes - left..pushes).collect();
-                while let Some(item) = O::pop_model(&mut model) {
+                while let Some(item) = worker.order().pop_model(&mut model) {
                     assert_eq!(worker.pop(), Some(item), "{left} left of {pushes}");
                 }
                 assert_eq!(worker.pop(), None, "{left} left of {pushes}");

@@ -60,7 +60,7 @@ fn succeeds_after_a_lap<O: Modelled>() {
     for item in 0..1 << O::BITS {
         worker.push(item).unwrap();
         model.push_back(item);
-        assert_eq!(worker.pop(), O::pop_model(&mut model));
+        assert_eq!(worker.pop(), worker.order().pop_model(&mut model));
     }
     assert_eq!(seen.count, 3);
     let claimed = claim(&worker, &seen, seen.count).expect("the words are as they were");
@@ -81,7 +81,7 @@ fn a_claim_fails_after_a_single_pop() {
     fn body<O: Modelled>() {
         let worker = with_three::<O>();
         let seen = observe(&worker);
-        assert_eq!(worker.pop(), O::pop_model(&mut (0..3).collect()));
+        assert_eq!(worker.pop(), worker.order().pop_model(&mut (0..3).collect()));
         assert!(claim(&worker, &seen, 1).is_none());
         assert_eq!(worker.len(), 2);
     }
@@ -134,9 +134,10 @@ fn a_claim_fails_if_another_thief_is_at_it() {
 fn sees_an_end_that_is_newer_by<O: Order>(pushes: u32) -> Result<u32, StealError> {
     let worker = with_three::<O>();
     let positions = &worker.ring().positions;
-    positions.publish(O::end(O::plus(worker.tail(), pushes), positions.claims()));
+    let end = positions.end();
+    positions.publish(O::plus(end, pushes));
     let seen = positions.observe(worker.ring().capacity());
-    positions.publish(O::end(worker.tail(), positions.claims()));
+    positions.publish(end);
     seen.map(|seen| seen.count)
 }
 
@@ -198,7 +199,7 @@ fn goes_on_beside_a_claim<O: Modelled>(capacity: usize, laps: u32) {
     for item in 3..(laps << O::BITS) {
         // Each fifo pop moves the head further from the slots that the thief holds: fewer and fewer slots are left.
         if model.len() > 1 && random.bool() {
-            assert_eq!(worker.pop(), O::pop_model(&mut model));
+            assert_eq!(worker.pop(), worker.order().pop_model(&mut model));
         }
         match worker.push(item) {
             Ok(()) => model.push_back(item),
@@ -207,7 +208,7 @@ fn goes_on_beside_a_claim<O: Modelled>(capacity: usize, laps: u32) {
                 if model.len() == 1 {
                     break;
                 }
-                assert_eq!(worker.pop(), O::pop_model(&mut model));
+                assert_eq!(worker.pop(), worker.order().pop_model(&mut model));
             }
         }
         assert_eq!(worker.len(), model.len());

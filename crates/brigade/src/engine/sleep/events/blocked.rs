@@ -44,9 +44,12 @@ pub(in crate::engine) enum Elsewhere {
 
 impl Default for BlockedThread {
     fn default() -> Self {
-        let (spot, elsewhere) = (ParkSpot::new(), Mutex::default());
-        let [is_under_jobs, is_called] = [false; 2].map(AtomicBool::new);
-        Self { spot, elsewhere, is_under_jobs, is_called }
+        Self {
+            spot: ParkSpot::new(),
+            elsewhere: Mutex::default(),
+            is_under_jobs: AtomicBool::new(false),
+            is_called: AtomicBool::new(false),
+        }
     }
 }
 
@@ -86,7 +89,7 @@ impl Drop for ThisThread {
 impl BlockedThread {
     /// Returns the calling thread's instance; a nested wait gets a separate one.
     pub(crate) fn of_this_thread() -> ThisThread {
-        let thread = KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default();
+        let thread = KEPT.try_with(Cell::take).unwrap_or_default().unwrap_or_default();
         // Of a wait that ended before it acted on it.
         thread.take_call();
         ThisThread(thread)
@@ -193,15 +196,17 @@ impl Candidates {
     /// If no candidate polls, wakes the first candidate to check whether it must.
     pub(in crate::engine) fn call(&self) {
         let list = self.list.lock();
-        let first = list.waiting.first().filter(|_| list.polls.is_none()).cloned();
+        let first = if list.polls.is_none() { list.waiting.first().cloned() } else { None };
         drop(list);
-        first.into_iter().for_each(|(thread, _)| thread.unpark());
+        let Some((thread, _)) = first else { return };
+        thread.unpark();
     }
 
     /// Wakes the polling candidate to check again; `false` if none polls.
     pub(in crate::engine) fn call_poller(&self) -> bool {
-        let thread = self.list.lock().polls.clone();
-        thread.inspect(|thread| thread.unpark()).is_some()
+        let Some(thread) = self.list.lock().polls.clone() else { return false };
+        thread.unpark();
+        true
     }
 
     /// Lists a thread, which may run jobs or not, until the guard is dropped.

@@ -111,7 +111,8 @@ impl Driving {
 
     /// Ends the current wait, or the next.
     pub(crate) fn notify(&self) {
-        self.get().into_iter().for_each(|driver| driver.notify());
+        let Some(driver) = self.get() else { return };
+        driver.notify();
     }
 
     /// Wakes all operations that wait for events, which then fail, and drops the pool's reference to the driver.

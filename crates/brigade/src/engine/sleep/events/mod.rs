@@ -7,7 +7,6 @@
 pub(in crate::engine) mod blocked;
 pub(in crate::engine) mod driver;
 
-use core::task::Waker;
 use core::time::Duration;
 
 use blocked::Candidates;
@@ -20,7 +19,6 @@ pub(crate) use driver::closed;
 
 use crate::engine::sleep::resources::Resources;
 use crate::engine::timers::Timers;
-use crate::engine::timers::entry::Entry;
 
 /// The longest time between two checks by the monitor that events are handled. Each check takes the CPU from a running
 /// thread, which on a busy machine may get it back a time slice later; Go's `sysmon` looks at its poller every 10 ms.
@@ -85,7 +83,11 @@ impl Events {
         // Both first: a woken task may be dropped here, and the destructor may wait for either.
         let (entries, mut wakers) = (self.timers.end(), Vec::new());
         self.driver.close(&mut |waker| wakers.push(waker));
-        entries.into_iter().for_each(Entry::give_up);
-        wakers.into_iter().for_each(|waker| contain(|| Waker::wake(waker)));
+        for entry in entries {
+            entry.give_up();
+        }
+        for waker in wakers {
+            contain(|| waker.wake());
+        }
     }
 }

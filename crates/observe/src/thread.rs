@@ -1,6 +1,6 @@
 //! Threads that run jobs, as a report names them.
 
-use core::fmt;
+use core::fmt::{self, Write};
 use core::time::Duration;
 use std::cell::OnceCell;
 use std::fs;
@@ -64,11 +64,13 @@ impl ThreadState {
         let read = |file| fs::read_to_string(format!("/proc/self/task/{id}/{file}")).ok();
         let stat = read("stat")?;
         // The name, in parentheses, may contain anything.
-        let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+        let name_end = stat.bytes().rposition(|byte| byte == b')')?;
+        let mut fields = stat.get(name_end + 2..)?.split(' ');
         let state = fields.next()?.chars().next()?;
         // The 14th and 15th field: user and system time.
-        let mut ticks = fields.skip(10).map_while(|field| field.parse::<u32>().ok());
-        let cpu_time = TICK * (ticks.next()? + ticks.next()?);
+        let user: u32 = fields.nth(10)?.parse().ok()?;
+        let system: u32 = fields.next()?.parse().ok()?;
+        let cpu_time = TICK * (user + system);
         let waits_in = read("wchan").filter(|name| !matches!(name.as_str(), "" | "0"));
         Some(Self { id, state, waits_in, cpu_time })
     }
@@ -76,6 +78,7 @@ impl ThreadState {
 
 impl fmt::Display for ThreadState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let f: &mut dyn Write = f;
         let Self { id, state, waits_in, cpu_time } = self;
         write!(f, "thread {id} in state {state}")?;
         if let Some(function) = waits_in {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_machine::ThreadInfo;
+use brigade_observe::ThreadInfo;
 
 /// The action of a thread, for some time or at a moment.
 #[derive(Clone, Debug)]
