@@ -128,11 +128,16 @@ impl Watch {
     /// If the job does.
     pub fn run<R>(mut self, call: impl FnOnce() -> R) -> R {
         let result = self.run_for_now(call, |_| true);
-        let Some(watching) = self.0 else { return result };
-        if is_future(type_name::<R>()) {
+        self.returned(type_name::<R>());
+        result
+    }
+
+    /// The closure has returned a value of the type with this name.
+    fn returned(&self, name: &str) {
+        let Some(watching) = &self.0 else { return };
+        if is_future(name) {
             watching.returned_future();
         }
-        result
     }
 
     /// Runs the job, or polls the future; `is_over` says whether it has ended.

@@ -200,10 +200,7 @@ impl<T> PerProcess<T> {
     where
         T: Default,
     {
-        match self.existing() {
-            Some(value) => value,
-            None => self.create(),
-        }
+        self.existing().unwrap_or_else(|| self.create())
     }
 
     #[cold]

@@ -56,7 +56,7 @@ pub(crate) unsafe fn inspect(
     action: Action,
     out: *mut (),
     id: impl FnOnce() -> TypeId,
-    is_stale: impl FnOnce() -> bool,
+    is_stale: &dyn Fn() -> bool,
 ) -> bool {
     match action {
         // SAFETY: `out` is a `TypeId`, guaranteed by the caller.

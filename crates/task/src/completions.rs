@@ -82,7 +82,7 @@ impl Completions {
             mem::swap(&mut keys.list, &mut self.taken);
             self.list.is_any.store(keys.wait.is_some(), Ordering::Relaxed);
         }
-        self.taken.drain(..)
+        self.taken.iter().copied()
     }
 
     /// Wakes `waker` once when this many keys can be taken, in place of any other wait; `false` if they can be already, or in a forked

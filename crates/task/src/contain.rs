@@ -42,13 +42,13 @@ pub fn contain(call: impl FnOnce()) {
 /// Calls user code, and returns the payload of a panic. The code is not a type parameter, so there is a single copy of this
 /// function.
 #[inline(never)]
-fn catch(call: &mut dyn FnMut()) -> Result<(), Box<dyn Any + Send>> {
+pub(crate) fn catch(call: &mut dyn FnMut()) -> Result<(), Box<dyn Any + Send>> {
     panic::catch_unwind(AssertUnwindSafe(call))
 }
 
 /// Drops a message, and leaks any other payload.
 #[cold]
-fn dispose(payload: Box<dyn Any + Send>) {
+pub(crate) fn dispose(payload: Box<dyn Any + Send>) {
     if !payload.is::<&'static str>() && !payload.is::<String>() {
         core::mem::forget(payload);
     }

@@ -281,14 +281,20 @@ impl Ended {
         let mut ended = Some(self);
         if depth == DEPTH {
             // At the end of a thread the list may have been destroyed.
-            _ = DEFERRED.try_with(|list| list.borrow_mut().extend(ended.take()));
+            _ = DEFERRED.try_with(|list| {
+                if let Some(ended) = ended.take() {
+                    list.borrow_mut().push(ended);
+                }
+            });
         }
         let Some(ended) = ended else { return };
         DROPS.with(|drops| drops.set((depth + 1).min(DEPTH)));
         ended.finish();
         if depth + 1 == DEPTH {
-            let next = || DEFERRED.try_with(|list| list.borrow_mut().pop()).ok().flatten();
-            core::iter::from_fn(next).for_each(Self::finish);
+            let next = || DEFERRED.try_with(|list| list.borrow_mut().pop());
+            while let Ok(Some(ended)) = next() {
+                ended.finish();
+            }
         }
         DROPS.with(|drops| drops.set(depth));
     }

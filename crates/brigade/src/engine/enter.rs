@@ -3,6 +3,7 @@
 
 use core::cell::Cell;
 
+use brigade_sync::Defer;
 use brigade_task::enter_other;
 
 use super::key::Key;
@@ -45,18 +46,10 @@ pub(crate) fn enter_outside(shared: &Shared, call: &mut dyn FnMut()) {
     shared.events.resources.enter(call);
 }
 
-/// A guard: the thread has entered a pool, or none. Restores the former pool when dropped.
-pub(super) struct Entered(Option<Key>);
-
-/// Enters a pool, or none, until the guard is dropped.
-pub(super) fn enter_as(key: Option<Key>) -> Entered {
-    Entered(replace(key))
-}
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        replace(self.0);
-    }
+/// Enters a pool, or none, until the returned value is dropped.
+pub(super) fn enter_as(key: Option<Key>) -> Defer<impl FnMut()> {
+    let former = replace(key);
+    Defer(move || _ = replace(former))
 }
 
 fn replace(key: Option<Key>) -> Option<Key> {

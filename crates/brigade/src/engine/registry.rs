@@ -14,7 +14,7 @@ use super::end::NestedWork;
 use super::enter::entered;
 use super::key::Key;
 use super::shared::Shared;
-use super::wait::driving::driving;
+use super::wait::driven_pools::driven_pools;
 use super::worker::{Worker, with_worker};
 use crate::values::{Priority, Reason, Rejected};
 
@@ -35,10 +35,8 @@ impl Last {
 impl Drop for Last {
     fn drop(&mut self) {
         // State in use by the parent's threads can't be dropped in the child.
-        if let Some(shared) = self.0.take() {
-            if !shared.key.is_here() {
-                core::mem::forget(shared);
-            }
+        if let Some(shared) = self.0.take().filter(|shared| !shared.key.is_here()) {
+            core::mem::forget(shared);
         }
     }
 }
@@ -143,10 +141,7 @@ impl<'a> At<'a> {
 /// The pool entered by the calling thread, or else the pool of the thread's worker.
 #[inline]
 pub(crate) fn current_pool() -> Option<Key> {
-    match entered() {
-        None => with_worker(|own| own.map(|own| own.shared.key)),
-        pool => pool,
-    }
+    entered().or_else(|| with_worker(|own| own.map(|own| own.shared.key)))
 }
 
 /// Calls a closure, once, with the relation of this thread to the pool `key`. The closure may run user code.
@@ -239,16 +234,16 @@ fn reach_from_outside(key: Key, call: &mut dyn FnMut(At<'_>)) {
     if !key.is_here() {
         return call(At::Gone(Reason::Forked));
     }
-    if let (Some(key), Some(driving)) = (key.if_threadless(), driving()) {
-        driving.note_use(key);
+    if let (Some(key), Some(pools)) = (key.if_threadless(), driven_pools()) {
+        (pools.note_use)(key);
     }
     let known = LAST.try_with(|last| {
         let last = last.borrow();
         let shared = last.as_ref().and_then(|last| last.shared(key));
-        shared.is_some_and(|shared| {
+        if let Some(shared) = shared {
             call(At::Outside(shared));
-            true
-        })
+        }
+        shared.is_some()
     });
     if let Ok(true) = known {
         return;

@@ -9,8 +9,8 @@ use brigade_sync::Visit;
 use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, drop_contained, keep_tickets};
 
 use crate::engine::{
-    CURRENT, Group, Key, Shared, Worker, driving, enter_outside, enter_pool, find, runs_in_place,
-    wait_outside,
+    CURRENT, Group, Key, Shared, Worker, driven_pools, enter_outside, enter_pool, find,
+    runs_in_place, wait_outside,
 };
 use crate::handle::Handle;
 use crate::handle::join::Ended;
@@ -159,9 +159,11 @@ impl Handle {
 
 /// Calls a closure with the worker of this pool as which the thread forks, if there is such a worker.
 fn with_worker_of<R>(pool: Key, call: impl FnOnce(Option<&Worker>) -> R) -> R {
-    CURRENT.with(|worker| match worker {
-        Some(worker) if !worker.is_of(pool) => call(None),
-        worker => call(worker),
+    CURRENT.with(|worker| {
+        call(match worker {
+            Some(own) if own.is_of(pool) => worker,
+            _ => None,
+        })
     })
 }
 
@@ -189,7 +191,7 @@ fn borrow<R>(
                 result = call.take().map(|call| outside.run_call(|| call(None)));
             }
         };
-        let is_own = driving().is_some_and(|driving| driving.run_owned(pool, &mut run));
+        let is_own = driven_pools().is_some_and(|pools| (pools.run_owned)(pool, &mut run));
         match (result, call) {
             (Some(result), _) => result,
             (None, Some(call)) if !is_own => call(Some((&shared, &outside))),
@@ -430,7 +432,10 @@ fn in_place_outside<R>(
         // A thread that owns the pool is its worker by now.
         let own = ScopePool::of_worker(Some(pool));
         let _kept = own.as_ref().map(|_| keep_tickets());
-        let pool = own.map_or_else(|| ScopePool::of_outside(pool), Ok)?;
+        let pool = match own {
+            Some(own) => own,
+            None => ScopePool::of_outside(pool)?,
+        };
         Ok(scope.take().open(&pool))
     };
     borrow(pool, place, |outside| match outside {
@@ -450,12 +455,13 @@ impl ScopePool {
     /// The pool that this thread forks as a worker of, if it is this one.
     #[inline]
     fn of_worker(pool: Option<Key>) -> Option<Self> {
-        let of = |worker: &Worker| Self {
-            shared: worker.shared.clone(),
-            opened: Some((worker.index, worker.fork_position())),
-        };
-        let is_own = |worker: &&Worker| pool.is_none_or(|pool| worker.is_of(pool));
-        CURRENT.with(|worker| worker.filter(is_own).map(of))
+        CURRENT.with(|worker| match worker {
+            Some(worker) if pool.is_none_or(|pool| worker.is_of(pool)) => Some(Self {
+                shared: worker.shared.clone(),
+                opened: Some((worker.index, worker.fork_position())),
+            }),
+            _ => None,
+        })
     }
 
     fn of_outside(pool: Key) -> Result<Self, Reason> {
@@ -501,7 +507,7 @@ impl ScopePool {
 
     /// The pool. `None` in a forked child: its locks may be held forever there, and its threads do not exist.
     pub(super) fn here(&self) -> Option<&Shared> {
-        self.key().is_here().then_some(&*self.shared)
+        if self.key().is_here() { Some(&self.shared) } else { None }
     }
 }
 

@@ -150,8 +150,10 @@ pub(crate) fn poll_job<T>(
     job: &mut JoinHandle<T>,
 ) -> Result<Poll<Result<T, JoinError>>, Refused> {
     POLLED.with(|polled| {
-        let polled = polled.filter(|polled| polled.waker.will_wake(context.waker()));
-        let waker = polled.map_or(context.waker(), |polled| &polled.for_jobs);
+        let (polled, waker) = match polled {
+            Some(own) if own.waker.will_wake(context.waker()) => (polled, &own.for_jobs),
+            _ => (None, context.waker()),
+        };
         let result = Pin::new(&mut *job).poll(&mut Context::from_waker(waker));
         if result.is_pending() {
             note_pool(pool);

@@ -153,10 +153,8 @@ impl Handle {
     /// ```
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        match self.shared() {
-            Some(shared) => shared.metrics(),
-            None => Metrics { is_closed: true, ..Metrics::default() },
-        }
+        let metrics = self.shared().map(|shared| shared.metrics());
+        metrics.unwrap_or_else(|| Metrics { is_closed: true, ..Metrics::default() })
     }
 
     /// Returns how many threads the pool may have, from the core size to the maximum: `0..=0` for a pool that no
@@ -170,8 +168,9 @@ impl Handle {
     #[must_use]
     #[doc(alias = "num_threads")]
     pub fn size(&self) -> RangeInclusive<usize> {
-        let size = self.shared().map(|shared| shared.idle.roster().counts.size);
-        size.map_or(0..=0, |size| size.core..=size.max)
+        let Some(shared) = self.shared() else { return 0..=0 };
+        let size = shared.idle.roster().counts.size;
+        size.core..=size.max
     }
 
     /// Changes the size of the pool, without interrupting or losing a job.

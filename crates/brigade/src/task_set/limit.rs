@@ -97,30 +97,32 @@ impl Limit {
             if let Err(job) = reach_once(self.pool, |at| at.accept_late(class, job)) {
                 self.cancel(Some(job), 0..usize::MAX);
             }
-            if let Some(owner) = owner {
-                owner.wake();
-            }
+            _ = owner.map(Waker::wake);
         }
     }
 
     /// Drops a job rejected by the pool, and then the jobs in line with these numbers. Returns the number of the
     /// latter.
     pub(super) fn cancel(&self, rejected: Option<Job>, numbers: Range<usize>) -> usize {
-        let cause = if rejected.is_some() { Cause::Ended } else { Cause::Asked };
+        let (mut jobs, cause) = match rejected {
+            Some(job) => (vec![job], Cause::Ended),
+            None => (Vec::new(), Cause::Asked),
+        };
         let mut state = self.state.lock();
         // All jobs are taken before the first is dropped, because its end would submit the next. Each counts as
         // admitted until it has ended.
         let find = |number| state.line.partition_point(|waiting| waiting.0 < number);
         let (from, to) = (find(numbers.start), find(numbers.end));
-        let line: Vec<_> = state.line.drain(from..to).collect();
-        let count = line.len();
-        state.admitted += count;
+        for (.., job) in state.line.drain(from..to) {
+            jobs.push(job);
+        }
+        state.admitted += to - from;
         drop(state);
-        for job in rejected.into_iter().chain(line.into_iter().map(|(.., job)| job)) {
+        for job in jobs {
             let outcome = cancel_contained(job, cause);
             reach(self.pool, &mut |at| at.count_unqueued(outcome));
         }
-        count
+        to - from
     }
 
     pub(super) fn first_in_line(&self) -> usize {

@@ -12,7 +12,7 @@ use super::header::{Header, VTable};
 use super::state::{JOB, State};
 use crate::act::{Act, Action, Outcome, Payload, TakeRequest, inspect};
 use crate::cause::Cause;
-use crate::contain::{catch_drop, drop_contained};
+use crate::contain::dispose;
 use crate::error::JoinError;
 use crate::work::Work;
 
@@ -116,7 +116,7 @@ where
     let cell = unsafe { pointer.cast::<ClosureCell<F, T>>().as_ref() };
     let is_claimed = || cell.header.state.is_claimed();
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(action, out, TypeId::of::<F>, is_claimed) } {
+    if unsafe { inspect(action, out, TypeId::of::<F>, &is_claimed) } {
         return Outcome::Stale;
     }
     let release = ReleaseJob(pointer);
@@ -133,8 +133,9 @@ where
             (Err(JoinError::Cancelled(action.cause(out))), None)
         }
         _ => {
-            let dropped = frames::drop_as(action.cause(out), || catch_drop(closure));
-            (Err(JoinError::Cancelled(action.cause(out))), dropped.err())
+            let (cause, mut closure) = (action.cause(out), Some(closure));
+            let dropped = frames::drop_as::<F>(cause, &mut || closure = None);
+            (Err(JoinError::Cancelled(cause)), dropped.err())
         }
     };
     let outcome = Outcome::of(&result);
@@ -165,7 +166,10 @@ fn start<W: Work>(state: &State, closure: W) -> Result<W::Output, JoinError> {
 
 /// Drops a closure without a run, and contains a panic of the drop.
 fn cancel<W: Work>(closure: W, cause: Cause) -> Result<W::Output, JoinError> {
-    frames::drop_as(cause, || drop_contained(closure));
+    let mut closure = Some(closure);
+    if let Err(payload) = frames::drop_as::<W>(cause, &mut || closure = None) {
+        dispose(payload);
+    }
     Err(JoinError::Cancelled(cause))
 }
 

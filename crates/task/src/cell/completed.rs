@@ -75,7 +75,11 @@ impl Member {
         let count = keys.list.len();
         let wait = keys.wait.take_if(|(target, _)| *target <= count);
         drop(keys);
-        contain(|| wait.into_iter().for_each(|(_, waker)| waker.wake()));
-        contain(|| list.on_end.get().into_iter().for_each(|on_end| on_end(key)));
+        if let Some((_, waker)) = wait {
+            contain(|| waker.wake());
+        }
+        if let Some(on_end) = list.on_end.get() {
+            contain(|| on_end(key));
+        }
     }
 }

@@ -6,11 +6,13 @@
 //! **Context rule.** A fork or a scope has the innermost frame of the thread that made it as its [`JobContext`]. The thread does not
 //! leave the call in which it made the fork or scope before the last part has ended. So a part may use the frame, on any thread.
 
+use core::any::Any;
 use core::mem;
 use core::ptr::{self, NonNull};
 
 use super::state::State;
 use crate::cause::Cause;
+use crate::contain::catch;
 
 brigade_sync::scoped_thread_local! {
     /// The innermost frame. Models never look at it: all threads of a model share a thread-local of std.
@@ -259,11 +261,21 @@ pub fn attach<R>(attachment: &dyn Attachment, call: impl FnOnce() -> R) -> R {
     INNERMOST.set(&frame, call)
 }
 
-/// Calls `call`, which drops a closure cancelled for this cause.
-pub(crate) fn drop_as<R>(cause: Cause, call: impl FnOnce() -> R) -> R {
+/// Calls `drop`, which drops a closure of this type, cancelled for this cause. The code for types that need a drop is compiled once.
+///
+/// # Errors
+/// The payload of a panic.
+#[inline(always)]
+pub(crate) fn drop_as<F>(cause: Cause, drop: &mut dyn FnMut()) -> Result<(), Box<dyn Any + Send>> {
+    if const { mem::needs_drop::<F>() } { drop_any_as(cause, drop) } else { Ok(()) }
+}
+
+#[cold]
+#[inline(never)]
+fn drop_any_as(cause: Cause, drop: &mut dyn FnMut()) -> Result<(), Box<dyn Any + Send>> {
     // SAFETY: it refers to nothing.
     let frame = unsafe { Frame::new(What::Dropped(cause)) };
-    INNERMOST.set(&frame, call)
+    INNERMOST.set(&frame, || catch(drop))
 }
 
 /// Returns the cause for which the job that this thread drops is cancelled; [`Ended`](Cause::Ended) if it drops none.
@@ -389,9 +401,8 @@ pub fn for_each_running(mut call: impl FnMut(JobId)) {
 
 fn visit_running(call: &mut dyn FnMut(JobId)) {
     INNERMOST.with(|innermost| {
-        // In order.
-        let mut seen = Vec::new();
-        let (mut next, mut left) = (innermost, Vec::new());
+        // The seen frames are sorted. Frames of a stack are visited in this order, so an insertion moves few.
+        let (mut next, mut left, mut seen) = (innermost, Vec::new(), Vec::new());
         while let Some(frame) = next.take().or_else(|| left.pop()) {
             // Two ways lead from a part to the older frames, so their number would double with each part on the way. Before the first part
             // there is a single way.

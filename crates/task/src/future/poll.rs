@@ -324,7 +324,7 @@ pub(super) unsafe fn act<G: Guard>(payload: *mut Payload, action: Action, out: *
         false => TypeId::of::<Resumption>(),
     };
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(action, out, id, || !header().lifecycle.is_queued()) } {
+    if unsafe { inspect(action, out, id, &|| !header().lifecycle.is_queued()) } {
         return Outcome::Polled;
     }
     // SAFETY: Payload rule: the payload is a `Turn`, and is consumed.

@@ -8,12 +8,13 @@ use core::cell::Cell;
 use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 use core::ptr::{self, NonNull};
+use std::panic;
 
 use crate::act::{Act, Action, Outcome, Payload, inspect};
 use crate::boxed::{BoxedWork, is_large};
 use crate::cause::Cause;
 use crate::cell::{self, Header, frames};
-use crate::contain::drop_contained;
+use crate::contain::dispose;
 use crate::join::JoinHandle;
 use crate::region::{OfFork, OfScope};
 use crate::work::Work;
@@ -366,18 +367,22 @@ unsafe fn act_inline<F: Work<Output = ()>>(
     // SAFETY: Payload rule: the payload is an `F`; borrowed for the call.
     let is_stale = || unsafe { &*closure }.is_stale();
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(action, out, TypeId::of::<F>, is_stale) } {
+    if unsafe { inspect(action, out, TypeId::of::<F>, &is_stale) } {
         return Outcome::Stale;
     }
+    // SAFETY: Payload rule, as above; where this is called, the payload is consumed.
+    let mut drop = || unsafe { closure.drop_in_place() };
     match action {
         Action::Run | Action::Leave => {
-            // SAFETY: Payload rule: the payload is an `F`, and is consumed.
-            let closure = unsafe { closure.read() };
-            if let Err(cause) = closure.may_start() {
-                frames::drop_as(cause, || drop_contained(closure));
+            // SAFETY: Payload rule, as above.
+            if let Err(cause) = unsafe { &*closure }.may_start() {
+                if let Err(payload) = frames::drop_as::<F>(cause, &mut drop) {
+                    dispose(payload);
+                }
                 return Outcome::Cancelled(cause);
             }
-            closure.run();
+            // SAFETY: Payload rule, as above; it is consumed.
+            unsafe { closure.read() }.run();
             Outcome::Returned
         }
         Action::Take => {
@@ -386,8 +391,9 @@ unsafe fn act_inline<F: Work<Output = ()>>(
             Outcome::Cancelled(action.cause(out))
         }
         _ => {
-            // SAFETY: Payload rule, as above.
-            frames::drop_as(action.cause(out), || unsafe { closure.drop_in_place() });
+            if let Err(payload) = frames::drop_as::<F>(action.cause(out), &mut drop) {
+                panic::resume_unwind(payload);
+            }
             Outcome::Cancelled(action.cause(out))
         }
     }

@@ -186,7 +186,9 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
             others.push(job);
             newest = forks.take_back();
         }
-        others.into_iter().rev().for_each(|job| forks.push(job));
+        while let Some(job) = others.pop() {
+            forks.push(job);
+        }
         mem::forget(bomb);
         let Some(job) = newest else { return self.finish(forks) };
         mem::forget(job);
@@ -208,7 +210,7 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
     // SAFETY: Payload rule: the payload is a pointer to a frame.
     let pointer = unsafe { payload.cast::<NonNull<Frame<B, R, COUNTED>>>().read() };
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(action, out, TypeId::of::<OfFork>, || false) } {
+    if unsafe { inspect(action, out, TypeId::of::<OfFork>, &|| false) } {
         return Outcome::Stale;
     }
     let outcome = match action {

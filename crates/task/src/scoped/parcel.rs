@@ -178,7 +178,9 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn join(mut self) -> Result<T, JoinError> {
-        self.future.iter_mut().for_each(|future| self.pool.wait_for_future(future));
+        if let Some(future) = &mut self.future {
+            self.pool.wait_for_future(future);
+        }
         // While this thread panics, the closure does not run here: it would see a foreign panic. The closure of a cancelled scope
         // is dropped: the job may be on this thread's own deque, from which the thread does not take it while it waits.
         let is_cancelled = self.state.is_cancelled();

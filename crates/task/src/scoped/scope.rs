@@ -455,7 +455,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             self.state.is_cancelled.store(true, Ordering::Relaxed);
             wakers.take_all()
         });
-        wakers.into_iter().for_each(|waker| contain(|| waker.wake()));
+        for waker in wakers {
+            contain(|| waker.wake());
+        }
     }
 
     /// Returns whether the scope has been [cancelled](Self::cancel).
@@ -556,7 +558,7 @@ unsafe fn act_unrun<W: ScopedWork>(
     out: *mut (),
 ) -> Outcome {
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(action, out, TypeId::of::<OfScope>, || ticketed.work.is_stale()) } {
+    if unsafe { inspect(action, out, TypeId::of::<OfScope>, &|| ticketed.work.is_stale()) } {
         return Outcome::Stale;
     }
     // SAFETY: the action consumes the payload. The ticket is dropped last, even on unwinding.

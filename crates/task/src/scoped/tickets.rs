@@ -41,6 +41,12 @@ brigade_sync::thread_local! {
     static KEPT: Cell<Kept> = const { Cell::new(NONE) };
 }
 
+/// Sets the tickets kept by this thread.
+#[inline]
+fn keep(kept: Kept) {
+    KEPT.with(|cell| cell.set(kept));
+}
+
 impl Tickets {
     /// The count of a new scope, with the ticket of the body.
     pub(super) fn new() -> Self {
@@ -52,7 +58,7 @@ impl Tickets {
     pub(super) fn issue(&self) {
         let kept = KEPT.with(Cell::get);
         if kept.count > 0 && ptr::eq(kept.of, self) {
-            KEPT.with(|cell| cell.set(Kept { count: kept.count - 1, ..kept }));
+            keep(Kept { count: kept.count - 1, ..kept });
         } else {
             self.issue_counted(kept);
         }
@@ -67,7 +73,7 @@ impl Tickets {
         // At the end of a thread the cell is still accessible, as it has no destructor.
         let kept = KEPT.with(Cell::get);
         if kept.keeps && (kept.count == 0 || ptr::eq(kept.of, this)) {
-            KEPT.with(|cell| cell.set(Kept { of: this, count: kept.count + 1, ..kept }));
+            keep(Kept { of: this, count: kept.count + 1, ..kept });
         } else {
             // SAFETY: guaranteed by the caller.
             unsafe { give_back(this, 1) };
@@ -81,7 +87,7 @@ impl Tickets {
         // Ordering: Relaxed: the caller's own ticket keeps the count above 0.
         self.count.fetch_add(bulk, Ordering::Relaxed);
         if keeps {
-            KEPT.with(|cell| cell.set(Kept { of: self, count: bulk - 1, ..kept }));
+            keep(Kept { of: self, count: bulk - 1, ..kept });
         }
     }
 
@@ -90,7 +96,7 @@ impl Tickets {
         let kept = KEPT.with(Cell::get);
         let mut count = 1;
         if ptr::eq(kept.of, self) {
-            KEPT.with(|cell| cell.set(Kept { count: 0, ..kept }));
+            keep(Kept { count: 0, ..kept });
             count += kept.count;
         }
         // Ordering: Acquire: if they are the last, this thread sees all that the others did. Release: if not, another thread sees
@@ -127,8 +133,9 @@ pub fn keep_tickets() -> KeptTickets {
     // Tickets kept for an outer scope are of no use here.
     return_tickets();
     let keeps = cfg!(not(brigade_loom));
-    let former = KEPT.with(|kept| kept.replace(Kept { keeps, ..kept.get() })).keeps;
-    KeptTickets { former, of_thread: PhantomData }
+    let kept = KEPT.with(Cell::get);
+    keep(Kept { keeps, ..kept });
+    KeptTickets { former: kept.keeps, of_thread: PhantomData }
 }
 
 /// The time in which a thread [keeps tickets](keep_tickets).
@@ -141,7 +148,7 @@ pub struct KeptTickets {
 impl Drop for KeptTickets {
     fn drop(&mut self) {
         return_tickets();
-        KEPT.with(|kept| kept.set(Kept { keeps: self.former, ..kept.get() }));
+        keep(Kept { keeps: self.former, ..KEPT.with(Cell::get) });
     }
 }
 
@@ -156,7 +163,7 @@ brigade_sync::opaque!(KeptTickets);
 pub fn return_tickets() {
     let kept = KEPT.with(Cell::get);
     if kept.count > 0 {
-        KEPT.with(|cell| cell.set(Kept { count: 0, ..kept }));
+        keep(Kept { count: 0, ..kept });
         // SAFETY: Ticket rule: they were issued to this thread, or returned by jobs, and are given back once.
         unsafe { give_back(kept.of, kept.count) };
     }

@@ -1,6 +1,5 @@
 //! The wakers of a scope's futures.
 
-use core::mem;
 use core::task::Waker;
 
 /// Wakers by a key, which is reused when the future has ended: the list is as long as the most futures at a time.
@@ -14,10 +13,11 @@ pub(super) struct Wakers {
 impl Wakers {
     /// Sets the waker of a future, under a new key if it has none. Returns the key, and the former waker.
     pub(super) fn set(&mut self, key: Option<usize>, waker: Waker) -> (usize, Option<Waker>) {
-        let key = key.or_else(|| self.free.pop()).unwrap_or_else(|| {
-            self.list.push(None);
-            self.list.len() - 1
-        });
+        let key = if key.is_some() { key } else { self.free.pop() };
+        let Some(key) = key else {
+            self.list.push(Some(waker));
+            return (self.list.len() - 1, None);
+        };
         (key, self.list[key].replace(waker))
     }
 
@@ -29,6 +29,12 @@ impl Wakers {
 
     /// Takes all wakers; the futures keep their keys.
     pub(super) fn take_all(&mut self) -> Vec<Waker> {
-        self.list.iter_mut().filter_map(mem::take).collect()
+        let mut taken = Vec::new();
+        for waker in &mut self.list {
+            if let Some(waker) = waker.take() {
+                taken.push(waker);
+            }
+        }
+        taken
     }
 }

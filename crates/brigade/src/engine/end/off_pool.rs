@@ -11,6 +11,7 @@ use core::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::thread;
 
+use brigade_sync::Defer;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicU64;
 use brigade_task::{Cause, Job, Outcome, drop_contained};
@@ -87,38 +88,31 @@ brigade_sync::unmodelled::thread_local! {
 
 /// A pool on this thread's stack, until this is dropped.
 pub(crate) struct Nested {
+    /// The depth of the stack below.
+    below: usize,
     /// Whether the thread was unwinding before.
     was_unwinding: bool,
-    below: Below,
 }
-
-/// Restores a depth of the stack when dropped.
-struct Below(usize);
 
 /// Puts a pool on this thread's stack, and whether its [`OffPool`] counts the work.
 pub(crate) fn nest(key: Key, is_counted: bool) -> Nested {
-    let depth = STACK.with(|stack| {
+    let below = STACK.with(|stack| {
         let depth = stack.depth.get();
         if let Some(place) = stack.keys.get(depth) {
             place.set(Some((key, is_counted)));
         }
         stack.depth.replace(depth + 1)
     });
-    Nested { was_unwinding: thread::panicking(), below: Below(depth) }
+    Nested { below, was_unwinding: thread::panicking() }
 }
 
 impl Drop for Nested {
     fn drop(&mut self) {
+        let _leave = Defer(|| STACK.with(|stack| stack.depth.set(self.below)));
         // The innermost level at which jobs are not deferred. If the work unwinds, a panic of a drop would abort.
-        if self.below.0 + 1 == DEPTH && (self.was_unwinding || !thread::panicking()) {
+        if self.below + 1 == DEPTH && (self.was_unwinding || !thread::panicking()) {
             drop_deferred();
         }
-    }
-}
-
-impl Drop for Below {
-    fn drop(&mut self) {
-        STACK.with(|stack| stack.depth.set(self.0));
     }
 }
 
@@ -161,32 +155,22 @@ pub(crate) fn pool_of_work() -> Option<Key> {
     }
 }
 
-/// The pieces of work of a pool on this thread's stack that were not yet counted as waiting. They are until this is dropped.
-pub(in crate::engine) struct Pieces {
-    pub(in crate::engine) count: u64,
-    /// How much of the work was counted before.
-    from: usize,
+/// Begins a wait of this thread. Returns how many pieces of work of the pool `key` on the stack were not yet counted as waiting, and how much
+/// of the stack was.
+pub(in crate::engine) fn begin_wait(key: Key) -> (u64, usize) {
+    STACK.with(|stack| {
+        let depth = stack.depth.get().min(DEPTH);
+        let (from, mut pieces) = (stack.waits.replace(depth), 0);
+        for other in &stack.keys[from.min(depth)..depth] {
+            pieces += u64::from(other.get() == Some((key, true)));
+        }
+        (pieces, from)
+    })
 }
 
-impl Pieces {
-    /// Counts the pieces of the pool `key`.
-    pub(in crate::engine) fn of(key: Key) -> Self {
-        STACK.with(|stack| {
-            let depth = stack.depth.get().min(DEPTH);
-            let from = stack.waits.replace(depth);
-            let mut count = 0;
-            for other in &stack.keys[from.min(depth)..depth] {
-                count += u64::from(other.get() == Some((key, true)));
-            }
-            Self { count, from }
-        })
-    }
-}
-
-impl Drop for Pieces {
-    fn drop(&mut self) {
-        STACK.with(|stack| stack.waits.set(self.from));
-    }
+/// Ends a wait of this thread.
+pub(in crate::engine) fn end_wait(former: usize) {
+    STACK.with(|stack| stack.waits.set(former));
 }
 
 /// Whether this thread may begin another piece of deferrable work: fewer than [`DEPTH`] are on its stack.

@@ -18,7 +18,7 @@ impl Idle {
         match waker {
             Some(waker) if !is_over => {
                 roster.watching.retain(|other| !other.will_wake(&waker));
-                roster.watching.push_back(waker);
+                roster.watching.push(waker);
             }
             _ => {}
         }
@@ -32,8 +32,12 @@ impl Idle {
         self.changed.notify_all();
         // One by one: the list keeps its memory, and no waker is called under the lock.
         for _ in 0..count {
-            let next = self.roster.lock().watching.pop_front();
-            let Some(waker) = next else { return };
+            let mut roster = self.roster.lock();
+            if roster.watching.is_empty() {
+                return;
+            }
+            let waker = roster.watching.remove(0);
+            drop(roster);
             waker.wake();
         }
     }
@@ -49,10 +53,7 @@ impl Idle {
             Some(roster.quiet.moments)
         });
         // Work off the pool may have ended before it could see this waiter.
-        if begun.is_some() {
-            self.find_quiet(is_empty);
-        }
-        begun
+        begun.inspect(|_| self.find_quiet(is_empty))
     }
 
     /// The number of workers that neither park nor search, without new workers yet to look for work.

@@ -71,7 +71,7 @@ impl Shared {
         // The wakers of workers that wait inside a job. Allocated before the locks are taken.
         let mut wakers = Vec::with_capacity(most);
         let picked = self.accept(inside, |accepted| {
-            let send = |index| {
+            let send = &mut |index| {
                 let Some(share) = next(index) else { return };
                 let peers = &self.queues.peers;
                 // The thread that starts this worker may not have opened it yet.

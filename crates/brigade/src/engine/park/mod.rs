@@ -10,6 +10,7 @@ use brigade_sync::time;
 
 use crate::engine::idle::{Idle, Parked, Watch};
 use crate::engine::roster::Parking;
+use crate::engine::sleep::sleeper::ParkSpot;
 use crate::engine::what::{Since, What};
 use crate::engine::worker::Worker;
 use crate::values::{Idle as Policy, KEEP_ALIVE};
@@ -143,8 +144,9 @@ impl Worker {
                 }
                 continue;
             }
-            let parker = &self.me.sleeper.spot.parker;
-            if if spins { parker.try_take() } else { parker.park(timeout) } {
+            let ParkSpot { parker, .. } = &self.me.sleeper.spot;
+            let has_token = if spins { parker.try_take() } else { parker.park(timeout) };
+            if has_token {
                 return self.woken();
             }
         }

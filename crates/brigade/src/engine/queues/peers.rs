@@ -4,6 +4,7 @@
 //! can grow while other threads read. A leaving worker releases its slot, with queues and counters, for the
 //! next worker.
 
+use core::ops::Range;
 use std::sync::Arc;
 
 use brigade_queue::{StealError, deque};
@@ -74,6 +75,7 @@ impl Peer {
     }
 
     /// The number of queued jobs and forks, without the mailbox.
+    #[inline(never)]
     pub(in crate::engine) fn len(&self) -> usize {
         self.remote.len() + self.forks.len()
     }
@@ -101,7 +103,7 @@ const RUNS: usize = PLACES.ilog2() as usize + 1;
 
 /// The slots of a pool.
 pub(in crate::engine) struct Peers {
-    runs: [OnceLock<Vec<Arc<Peer>>>; RUNS],
+    runs: Vec<OnceLock<Vec<Arc<Peer>>>>,
     /// The largest index used so far, plus 1.
     used: AtomicUsize,
 }
@@ -116,7 +118,9 @@ fn locate(index: usize) -> (usize, usize) {
 
 impl Peers {
     pub(in crate::engine) fn new() -> Self {
-        Self { runs: [const { OnceLock::new() }; RUNS], used: AtomicUsize::new(0) }
+        let mut runs = Vec::new();
+        runs.resize_with(RUNS, OnceLock::new);
+        Self { runs, used: AtomicUsize::new(0) }
     }
 
     /// Allocates the slot with this index, if it is new.
@@ -160,29 +164,23 @@ impl Peers {
     /// All allocated slots with their indices. Some may never have had a worker, and some indices between
     /// them have no slot.
     pub(in crate::engine) fn iter(&self) -> Iter<'_> {
-        Iter { peers: self, next: 0, end: self.len() }
+        Iter(self, 0..self.len())
     }
 }
 
 /// The slots of a pool, by index.
 #[derive(Clone)]
-pub(in crate::engine) struct Iter<'a> {
-    peers: &'a Peers,
-    next: usize,
-    end: usize,
-}
+pub(in crate::engine) struct Iter<'a>(&'a Peers, Range<usize>);
 
 impl<'a> Iterator for Iter<'a> {
     type Item = (usize, &'a Arc<Peer>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.next < self.end {
-            self.next += 1;
-            if let Some(peer) = self.peers.get(self.next - 1) {
-                return Some((self.next - 1, peer));
-            }
+        loop {
+            let index = self.1.next()?;
+            let Some(peer) = self.0.get(index) else { continue };
+            return Some((index, peer));
         }
-        None
     }
 }
 

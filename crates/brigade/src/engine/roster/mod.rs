@@ -7,7 +7,6 @@ pub(in crate::engine) mod staff;
 pub(in crate::engine) mod starts;
 pub(in crate::engine) mod threads;
 
-use std::collections::VecDeque;
 use std::task::Waker;
 
 use brigade_sync::AsymmetricFence;
@@ -29,8 +28,8 @@ pub(crate) struct Roster {
     pub(crate) indices: Indices,
     pub(crate) waits: Waits,
     pub(in crate::engine) quiet: Quiet,
-    /// Threads that wait for a change.
-    pub(in crate::engine) watching: VecDeque<Waker>,
+    /// Threads that wait for a change, the oldest first.
+    pub(in crate::engine) watching: Vec<Waker>,
     /// Submitters that need a worker to exist.
     held: usize,
     /// Whether the pool may be empty only until the first worker arrives.

@@ -86,18 +86,25 @@ impl Roster {
         &mut self,
         one: Option<usize>,
         most: usize,
-        mut send: impl FnMut(usize),
+        send: &mut dyn FnMut(usize),
     ) -> Result<Vec<usize>, usize> {
-        let mut present = self.indices.present.clone();
-        present.retain(|&index| !self.terminated && one.is_none_or(|one| one == index));
+        let mut present = Vec::with_capacity(self.indices.present.len());
+        for &index in &self.indices.present {
+            if !self.terminated && (one.is_none() || one == Some(index)) {
+                present.push(index);
+            }
+        }
         if present.len() > most {
             return Err(present.len());
         }
-        present.retain(|&index| {
+        let mut picked = Vec::with_capacity(present.len());
+        for index in present {
             send(index);
-            self.pick_this(index)
-        });
-        Ok(present)
+            if self.pick_this(index) {
+                picked.push(index);
+            }
+        }
+        Ok(picked)
     }
 
     /// A try of [`Idle::hold`](super::super::Idle::hold): `None` if the caller must wait for a worker that is being started.

@@ -88,13 +88,10 @@ impl Threads {
             .inheriting(self.config.inherited.clone());
         let spawner = hooks.spawner.as_deref().unwrap_or(&NewThread::start);
         let spawned = panic::catch_unwind(AssertUnwindSafe(|| spawner(new)));
-        let spawned = match spawned {
-            Ok(spawned) => spawned,
-            Err(payload) => {
-                drop_contained(payload);
-                Err(io::Error::other("the spawner panicked"))
-            }
-        };
+        let spawned = spawned.unwrap_or_else(|payload| {
+            drop_contained(payload);
+            Err(io::Error::other("the spawner panicked"))
+        });
         let mut fate = fate.lock();
         fate.is_started = spawned.is_ok();
         let is_dropped = fate.launch.is_none() && !fate.runs;
@@ -177,6 +174,7 @@ impl Threads {
 
     /// Joins a thread, or returns it at the deadline. The thread belongs to the pool until its thread-local destructors
     /// have run.
+    #[inline(never)]
     fn join(&self, thread: Thread, deadline: Option<Instant>) -> Result<(), Thread> {
         let id = thread.id();
         thread.join_until(deadline)?;

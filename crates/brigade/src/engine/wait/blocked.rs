@@ -67,7 +67,7 @@ impl Worker {
         let may_exceed = (config.spare.is_none() && !config.is_driven) || self.replaces_unwinding();
         let is_deep = self.is_deep();
         let blocked = self.block_as(Block { is_wait: true, is_own, may_exceed, is_deep })?;
-        (is_deep || !self.shared.lacks_thread()).then_some(blocked)
+        if is_deep || !self.shared.lacks_thread() { Some(blocked) } else { None }
     }
 
     /// Like [`block`](Self::block), for a job that runs a pool without threads: only its own mail runs here meanwhile, and another thread

@@ -37,7 +37,7 @@ brigade_sync::unmodelled::thread_local! {
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-/// As [`wait_as`](super::driving::wait_as), on a thread that is no worker of the pool `key`; `false` if the thread can act as no other worker.
+/// As [`wait_as`](super::driven_pools::wait_as), on a thread that is no worker of the pool `key`; `false` if the thread can act as no other worker.
 pub(super) fn wait_as_other(
     key: Option<Key>,
     worker: Option<&Worker>,
@@ -55,6 +55,11 @@ pub(super) fn wait_as_other(
         owner = newest_owned(None);
     }
     owner.is_some_and(|owner| owner.call(entered().is_none(), &mut |worker| wait(Some(worker))))
+}
+
+/// Calls a closure as the worker of the pool `key`, if the thread owns it and it has not ended; `false` if the thread does not own it.
+pub(super) fn run_owned(key: Key, call: &mut dyn FnMut(&Worker)) -> bool {
+    newest_owned(Some(key)).map(|driven| driven.run(call)).is_some()
 }
 
 /// The newest pool owned by the calling thread, and not run by it at the moment, of this key or any.

@@ -2,7 +2,7 @@
 
 pub(super) mod blocked;
 pub(super) mod driven;
-pub(super) mod driving;
+pub(super) mod driven_pools;
 pub(super) mod outside;
 pub(super) mod threadless;
 
@@ -15,10 +15,10 @@ use blocked::runs_in_place;
 use brigade_sync::{Defer, time};
 use brigade_task::return_tickets;
 use driven::Driven;
-use driving::run_below;
+use driven_pools::driven_pools;
 use threadless::is_any_free;
 
-use crate::engine::end::off_pool::{Pieces, is_off_pool};
+use crate::engine::end::off_pool::{begin_wait, end_wait, is_off_pool};
 use crate::engine::futures::groups::Group;
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
@@ -169,11 +169,11 @@ impl Worker {
             let until = self.wakes_at(awaited);
             let pool = awaited.pool();
             let is_own = pool.is_some_and(|key| self.is_of(key));
-            let waiting = pool.and_then(Waiting::begin);
-            let slept =
-                if runs_anything { None } else { self.sleep_blocked(&thread, until, is_own) };
-            let slept = slept.unwrap_or_else(|| self.run_or_park(&thread, until, is_own));
-            drop(waiting);
+            let slept = waits_for(pool, &mut || {
+                let slept =
+                    if runs_anything { None } else { self.sleep_blocked(&thread, until, is_own) };
+                slept.unwrap_or_else(|| self.run_or_park(&thread, until, is_own))
+            });
             awaited.slept(slept);
         }
         // Until its next registration, jobs may run above it.
@@ -274,47 +274,31 @@ impl Worker {
     #[cold]
     pub(in crate::engine) fn run_mail(&self) -> bool {
         let job = if self.may_run_mail() { self.take_mail() } else { None };
-        let Some(job) = job else { return self.shared.config.is_driven && run_below(self) };
+        let Some(job) = job else { return self.run_mail_below() };
         let _inside = self.run_inside_job();
         self.run_inside(job, self.me.origins.depth());
         true
     }
-}
 
-/// A wait only for jobs of a pool: work off this pool on the thread's stack waits until this is dropped.
-struct Waiting {
-    pieces: Pieces,
-    /// The pool, if there is such work.
-    shared: Option<Arc<Shared>>,
-}
-
-impl Waiting {
-    /// Begins a wait for jobs of the pool `key`. A destructor that waits on the thread that ends the pool would keep that from cancelling
-    /// the awaited future: so it is cancelled here.
-    fn begin(key: Key) -> Option<Self> {
-        if !key.is_here() {
-            return None;
-        }
-        let pieces = Pieces::of(key);
-        let shared = if is_off_pool(key) { Shared::find(key) } else { None };
-        if let Some(shared) = &shared {
-            shared.cancel_refused();
-            shared.ledger.off_pool.begin_wait(pieces.count);
-        }
-        let waiting = Self { pieces, shared };
-        if let Some(shared) = &waiting.shared {
-            shared.look_for_quiet();
-        }
-        Some(waiting)
+    fn run_mail_below(&self) -> bool {
+        self.shared.config.is_driven && driven_pools().is_some_and(|pools| (pools.run_below)(self))
     }
 }
 
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        if let Some(shared) = &self.shared {
-            shared.ledger.off_pool.end_wait(self.pieces.count);
-        }
-    }
+/// Calls a closure that waits only for jobs of the pool `key`: work off this pool on the thread's stack waits meanwhile. A destructor
+/// that waits on the thread that ends the pool would keep that from cancelling the awaited future: so it is cancelled here.
+fn waits_for(key: Option<Key>, wait: &mut dyn FnMut() -> bool) -> bool {
+    let Some(key) = key.filter(|key| key.is_here()) else { return wait() };
+    let (pieces, former) = begin_wait(key);
+    let _end = Defer(|| end_wait(former));
+    let shared = if is_off_pool(key) { Shared::find(key) } else { None };
+    let Some(shared) = shared else { return wait() };
+    shared.cancel_refused();
+    let waiting = &shared.ledger.off_pool;
+    waiting.begin_wait(pieces);
+    let _end = Defer(|| waiting.end_wait(pieces));
+    shared.look_for_quiet();
+    wait()
 }
 
 /// The parker of a wait, or else the calling thread's, which stays in `own`.
@@ -323,19 +307,6 @@ fn thread_of(awaited: &dyn Awaited, own: &mut Option<ThisThread>) -> Arc<Blocked
         Some(thread) => thread.clone(),
         None => Arc::clone(own.get_or_insert_with(BlockedThread::of_this_thread)),
     }
-}
-
-/// Registers the thread of a wait outside of jobs; `false` if the wait is over, or has reached its deadline.
-fn goes_on(awaited: &mut dyn Awaited, thread: &Arc<BlockedThread>) -> bool {
-    awaited.register(thread) && !awaited.deadline().is_some_and(has_passed)
-}
-
-/// Sleeps once in such a wait.
-fn sleep(awaited: &mut dyn Awaited, thread: &BlockedThread) {
-    let waiting = awaited.pool().and_then(Waiting::begin);
-    let has_token = thread.park(awaited.deadline().map(time::until));
-    drop(waiting);
-    awaited.slept(has_token);
 }
 
 /// Whether a wait is over, or has reached its deadline.

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::driving::{driving, wait_as};
-use super::{Awaited, goes_on, sleep, thread_of};
+use brigade_sync::time;
+
+use super::driven_pools::{driven_pools, wait_as};
+use super::{Awaited, has_passed, thread_of, waits_for};
 use crate::engine::key::Key;
 use crate::engine::sleep::events::blocked::{Ask, BlockedThread};
 
@@ -22,11 +24,24 @@ pub(crate) fn wait(key: Option<Key>, awaited: &mut dyn Awaited) {
 pub(crate) fn sleep_outside(key: Option<Key>, awaited: &mut dyn Awaited) {
     let mut own = None;
     let thread = thread_of(awaited, &mut own);
-    if let Some(driving) = driving() {
-        return driving.sleep(key, &thread, awaited);
+    match driven_pools() {
+        Some(pools) => (pools.sleep)(key, &thread, awaited),
+        None => sleep_unless(&thread, awaited, &mut |_| false),
     }
-    while goes_on(awaited, &thread) {
-        sleep(awaited, &thread);
+}
+
+/// Sleeps until the end of a wait, unless `serve` has something better to do for a while.
+pub(super) fn sleep_unless(
+    thread: &Arc<BlockedThread>,
+    awaited: &mut dyn Awaited,
+    serve: &mut dyn FnMut(&mut dyn Awaited) -> bool,
+) {
+    while awaited.register(thread) && !awaited.deadline().is_some_and(has_passed) {
+        if !serve(awaited) {
+            let timeout = awaited.deadline().map(time::until);
+            let has_token = waits_for(awaited.pool(), &mut || thread.park(timeout));
+            awaited.slept(has_token);
+        }
     }
 }
 

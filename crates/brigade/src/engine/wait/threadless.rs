@@ -13,9 +13,10 @@ use brigade_sync::Defer;
 use brigade_sync::fork::PerProcess;
 use brigade_sync::unmodelled::Mutex;
 
-use super::driven::{Driven, newest_owned, wait_as_other};
-use super::driving::{DRIVING, Driving};
-use super::{Awaited, Call, goes_on, has_ended, sleep};
+use super::driven::{Driven, newest_owned, run_owned, wait_as_other};
+use super::driven_pools::{DRIVEN_POOLS, DrivenPools};
+use super::outside::sleep_unless;
+use super::{Awaited, Call, has_ended};
 use crate::engine::idle::Parked;
 use crate::engine::key::Key;
 use crate::engine::shared::Shared;
@@ -32,66 +33,31 @@ static POOLS: PerProcess<Mutex<Vec<Arc<Driven>>>> = PerProcess::new();
 
 /// Makes the functions of pools without threads a part of the program. Must be called before the first of them is made.
 pub(crate) fn link_driven() {
-    DRIVING.get_or_init(|| &All);
+    DRIVEN_POOLS.get_or_init(|| DrivenPools {
+        wait_as_other,
+        owns: |key| newest_owned(Some(key)).is_some(),
+        run_owned,
+        share,
+        note_use,
+        catch_up,
+        sleep,
+        run_below: Worker::run_below,
+    });
 }
 
-/// The pools without threads of this process.
-struct All;
+fn share(shared: Arc<Shared>) {
+    let key = shared.key;
+    POOLS.get().lock().push(Driven::new(shared));
+    note_use(key);
+}
 
-impl Driving for All {
-    fn wait_as_other(
-        &self,
-        key: Option<Key>,
-        worker: Option<&Worker>,
-        wait: &mut dyn FnMut(Option<&Worker>),
-    ) -> bool {
-        wait_as_other(key, worker, wait)
-    }
-
-    fn owns(&self, key: Key) -> bool {
-        newest_owned(Some(key)).is_some()
-    }
-
-    fn run_owned(&self, key: Key, call: &mut dyn FnMut(&Worker)) -> bool {
-        newest_owned(Some(key)).map(|driven| driven.run(call)).is_some()
-    }
-
-    fn share(&self, shared: Arc<Shared>) {
-        let key = shared.key;
-        POOLS.get().lock().push(Driven::new(shared));
-        self.note_use(key);
-    }
-
-    fn note_use(&self, key: Key) {
-        let _ = USED.try_with(|used| {
-            let mut used = used.borrow_mut();
-            if used.last() != Some(&key) {
-                use_last(&mut used, key, &POOLS.get().lock());
-            }
-        });
-    }
-
-    fn catch_up(&self, key: Option<Key>) {
-        for pool in pools_of_wait(key) {
-            act(&pool, &mut |worker| {
-                _ = worker.poll_events() || worker.run_one();
-                Parked::Search
-            });
+fn note_use(key: Key) {
+    let _ = USED.try_with(|used| {
+        let mut used = used.borrow_mut();
+        if used.last() != Some(&key) {
+            use_last(&mut used, key, &POOLS.get().lock());
         }
-    }
-
-    fn sleep(&self, key: Option<Key>, thread: &Arc<BlockedThread>, awaited: &mut dyn Awaited) {
-        let serving = Serving::begin(key, thread);
-        while goes_on(awaited, thread) {
-            if !serving.run(awaited) && !serving.wait_as_worker(awaited) {
-                sleep(awaited, thread);
-            }
-        }
-    }
-
-    fn run_below(&self, worker: &Worker) -> bool {
-        worker.run_below()
-    }
+    });
 }
 
 /// Moves a pool to the end of a list, and removes the pools that have ended.
@@ -144,6 +110,22 @@ fn act(pool: &Arc<Driven>, call: &mut dyn FnMut(&Worker) -> Parked) -> bool {
         }
     }
     has_acted
+}
+
+fn catch_up(key: Option<Key>) {
+    for pool in pools_of_wait(key) {
+        act(&pool, &mut |worker| {
+            _ = worker.poll_events() || worker.run_one();
+            Parked::Search
+        });
+    }
+}
+
+fn sleep(key: Option<Key>, thread: &Arc<BlockedThread>, awaited: &mut dyn Awaited) {
+    let serving = Serving::begin(key, thread);
+    let mut serve =
+        |awaited: &mut dyn Awaited| serving.run(awaited) || serving.wait_as_worker(awaited);
+    sleep_unless(thread, awaited, &mut serve);
 }
 
 /// A wait on a thread that may act as the worker of threadless pools.

@@ -42,7 +42,11 @@ impl Machine {
     /// If the machine, or the system, can't satisfy a setting.
     pub(crate) fn resolve(&mut self, config: &mut Config) -> io::Result<()> {
         let Self { pins, nice, victims } = core::mem::take(self);
-        [pins, nice, victims].into_iter().flatten().try_for_each(|resolve| resolve(config))
+        for resolve in [pins, nice, victims] {
+            let Some(resolve) = resolve else { continue };
+            resolve(config)?;
+        }
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use brigade_sync::thread::Inherited;
 
 use crate::engine::{
-    Child, Key, Kind, Semaphore, Shared, Worker, driving, resources_of, wait_until,
+    Child, Key, Kind, Semaphore, Shared, Worker, driven_pools, resources_of, wait_until,
 };
 use crate::handle::Handle;
 use crate::pool::Pool;
@@ -484,8 +484,8 @@ impl Builder {
         let Config { observer, inherited, .. } = &*shared.config;
         let start = |observer: &Arc<Observer>| observer.start_detector(inherited.clone());
         let detector = observer.as_ref().map_or(Ok(()), start);
-        if let (true, Some(driving)) = (is_threadless, driving()) {
-            driving.share(shared.clone());
+        if let (true, Some(pools)) = (is_threadless, driven_pools()) {
+            (pools.share)(shared.clone());
         }
         if let Err(error) = detector.and_then(|()| shared.start_core(first)) {
             shared.close(Shutdown::Discard);

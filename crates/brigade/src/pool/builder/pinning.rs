@@ -6,7 +6,8 @@ use super::Builder;
 use super::machine::invalid;
 
 impl Builder {
-    /// Pins the threads to CPUs. Default: they run on all CPUs allowed to the thread that builds the pool.
+    /// Pins the threads to CPUs. Default: they run on all CPUs allowed to the thread that builds the pool. Requires the
+    /// feature `affinity`.
     ///
     /// A pin belongs to the index of a worker, so the replacement of an ended thread has the same pin. Threads
     /// beyond [`Cpus::each`] and [`Cpus::cores`], including [spare threads](Self::spare_threads), run anywhere. The
@@ -48,7 +49,7 @@ impl Builder {
         self
     }
 
-    /// Sets which peers a worker steals from first. Default: [`Victims::Random`].
+    /// Sets which peers a worker steals from first. Default: [`Victims::Random`]. Requires the feature `affinity`.
     ///
     /// On a machine with several memory nodes, or several caches, a job taken from a near peer has its data nearby.
     /// On a machine where all CPUs are equally near, this changes nothing and costs nothing.
