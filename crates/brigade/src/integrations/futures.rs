@@ -72,12 +72,7 @@ impl<T> Stream for TaskSet<T> {
 macro_rules! stream_of_results {
     ($map:ident) => {
         /// With the feature `futures`.
-        impl<I, F, T> Stream for $map<I, F, T>
-        where
-            I: Iterator<Item: Send + 'static> + Unpin,
-            F: Fn(I::Item) -> T + Send + Sync + 'static,
-            T: Send + 'static,
-        {
+        impl<I: Iterator<Item: Send + 'static> + Unpin, T: Send + 'static> Stream for $map<I, T> {
             type Item = Result<T, MapError<T>>;
 
             fn poll_next(

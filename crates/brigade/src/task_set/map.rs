@@ -40,7 +40,7 @@ impl Handle {
     /// ```
     #[doc(alias = "parallel_map")]
     #[doc(alias = "par_bridge")]
-    pub fn map<I, F, T>(&self, items: I, window: usize, call: F) -> Map<I::IntoIter, F, T>
+    pub fn map<I, F, T>(&self, items: I, window: usize, call: F) -> Map<I::IntoIter, T>
     where
         I: IntoIterator<Item: Send + 'static>,
         F: Fn(I::Item) -> T + Send + Sync + 'static,
@@ -65,7 +65,7 @@ impl Handle {
         items: I,
         window: usize,
         call: F,
-    ) -> MapUnordered<I::IntoIter, F, T>
+    ) -> MapUnordered<I::IntoIter, T>
     where
         I: IntoIterator<Item: Send + 'static>,
         F: Fn(I::Item) -> T + Send + Sync + 'static,
@@ -79,26 +79,19 @@ impl Handle {
 }
 
 /// The calls of a map that have not been submitted.
-struct Calls<I, F> {
+struct Calls<I: Iterator, T> {
     items: Fuse<I>,
     window: usize,
-    call: Arc<F>,
+    call: Arc<dyn Fn(I::Item) -> T + Send + Sync>,
 }
 
-impl<I: Iterator, F> Calls<I, F> {
-    fn new(items: I, window: usize, call: F) -> Self {
+impl<I: Iterator<Item: Send + 'static>, T: Send + 'static> Calls<I, T> {
+    fn new(items: I, window: usize, call: impl Fn(I::Item) -> T + Send + Sync + 'static) -> Self {
         Self { items: items.fuse(), window: window.max(1), call: Arc::new(call) }
     }
 
     /// The next call, if fewer than the window are on the pool.
-    fn next<T>(
-        &mut self,
-        on_pool: usize,
-    ) -> Option<impl FnOnce() -> T + Send + 'static + use<I, F, T>>
-    where
-        I::Item: Send + 'static,
-        F: Fn(I::Item) -> T + Send + Sync + 'static,
-    {
+    fn next(&mut self, on_pool: usize) -> Option<impl FnOnce() -> T + Send + 'static + use<I, T>> {
         let item = if on_pool < self.window { self.items.next()? } else { return None };
         let call = Arc::clone(&self.call);
         Some(move || call(item))
@@ -114,19 +107,14 @@ impl<I: Iterator, F> Calls<I, F> {
 /// The iterator of [`Handle::map`]. With the feature `futures` also a stream, which blocks its thread only for room in a
 /// bounded pool.
 #[must_use = "an iterator does nothing before `next`"]
-pub struct Map<I, F, T> {
+pub struct Map<I: Iterator, T> {
     pool: Handle,
-    calls: Calls<I, F>,
+    calls: Calls<I, T>,
     /// The jobs whose results have not been taken, in the order of the items.
     jobs: VecDeque<Result<JoinHandle<T>, MapError<T>>>,
 }
 
-impl<I, F, T> Map<I, F, T>
-where
-    I: Iterator<Item: Send + 'static>,
-    F: Fn(I::Item) -> T + Send + Sync + 'static,
-    T: Send + 'static,
-{
+impl<I: Iterator<Item: Send + 'static>, T: Send + 'static> Map<I, T> {
     #[track_caller]
     fn fill(&mut self) {
         while let Some(call) = self.calls.next(self.jobs.len()) {
@@ -155,12 +143,7 @@ where
     }
 }
 
-impl<I, F, T> Iterator for Map<I, F, T>
-where
-    I: Iterator<Item: Send + 'static>,
-    F: Fn(I::Item) -> T + Send + Sync + 'static,
-    T: Send + 'static,
-{
+impl<I: Iterator<Item: Send + 'static>, T: Send + 'static> Iterator for Map<I, T> {
     type Item = Result<T, MapError<T>>;
 
     #[track_caller]
@@ -177,17 +160,12 @@ where
 
 /// The iterator of [`Handle::map_unordered`]. With the feature `futures` also a stream.
 #[must_use = "an iterator does nothing before `next`"]
-pub struct MapUnordered<I, F, T> {
-    calls: Calls<I, F>,
+pub struct MapUnordered<I: Iterator, T> {
+    calls: Calls<I, T>,
     set: TaskSet<T>,
 }
 
-impl<I, F, T> MapUnordered<I, F, T>
-where
-    I: Iterator<Item: Send + 'static>,
-    F: Fn(I::Item) -> T + Send + Sync + 'static,
-    T: Send + 'static,
-{
+impl<I: Iterator<Item: Send + 'static>, T: Send + 'static> MapUnordered<I, T> {
     /// # Errors
     /// If the pool does not accept a job.
     #[track_caller]
@@ -211,12 +189,7 @@ where
     }
 }
 
-impl<I, F, T> Iterator for MapUnordered<I, F, T>
-where
-    I: Iterator<Item: Send + 'static>,
-    F: Fn(I::Item) -> T + Send + Sync + 'static,
-    T: Send + 'static,
-{
+impl<I: Iterator<Item: Send + 'static>, T: Send + 'static> Iterator for MapUnordered<I, T> {
     type Item = Result<T, MapError<T>>;
 
     #[track_caller]
@@ -276,5 +249,5 @@ impl<T> From<MapError<T>> for io::Error {
     }
 }
 
-brigade_sync::opaque!([I, F, T] Map<I, F, T>);
-brigade_sync::opaque!([I, F, T] MapUnordered<I, F, T>);
+brigade_sync::opaque!([I: Iterator, T] Map<I, T>);
+brigade_sync::opaque!([I: Iterator, T] MapUnordered<I, T>);
