@@ -206,7 +206,7 @@ impl<T> TaskSet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        expect_accepted(self.try_submit(job))
+        expect_accepted(self.add_closure(job, Options::default(), Location::caller()))
     }
 
     /// Adds a closure, to be run once, and returns its [id](Self::submit), or returns the closure. Never blocks.
