@@ -25,8 +25,11 @@ pub trait Agenda<T>: Send {
     /// Returns the earliest deadline.
     fn first(&mut self) -> Option<Instant>;
 
-    /// Returns how many timers are due by `end`, and the deadline of the last of these.
-    fn until(&mut self, end: Instant) -> (usize, Option<Instant>);
+    /// Returns how many timers are due by `end`, counted up to `most`.
+    fn count_until(&mut self, end: Instant, most: usize) -> usize;
+
+    /// Returns the deadline of the last timer due by `end`.
+    fn last_until(&mut self, end: Instant) -> Option<Instant>;
 
     /// Sets a timer.
     fn insert(&mut self, at: Instant, entry: T) -> Key;

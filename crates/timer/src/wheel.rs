@@ -161,10 +161,7 @@ impl<T> Wheel<T> {
     /// The first non-empty slot, if it begins by then: level, number, and first tick.
     fn next_slot(&self, end: u64) -> Option<(u32, usize, u64)> {
         // A timer of a higher level differs from `horizon` in a higher digit, so it is later.
-        let mut level = 0;
-        while *self.occupied.get(level)? == 0 {
-            level += 1;
-        }
+        let level = self.occupied.iter().position(|&slots| slots != 0)?;
         let slot = self.occupied[level].trailing_zeros();
         let (level, above) = (level as u32, DIGIT * (level as u32 + 1));
         let higher = self.horizon >> above << above;
@@ -236,10 +233,15 @@ impl<T: Send> Agenda<T> for Wheel<T> {
         self.bound()
     }
 
-    fn until(&mut self, end: Instant) -> (usize, Option<Instant>) {
+    fn count_until(&mut self, end: Instant, most: usize) -> usize {
         self.sort_until(end);
-        let (count, last) = self.near.until(&(end, u64::MAX));
-        (count, last.map(|&((last, _), _)| last))
+        self.near.count_until(&(end, u64::MAX), most)
+    }
+
+    fn last_until(&mut self, end: Instant) -> Option<Instant> {
+        self.sort_until(end);
+        let &((last, _), _) = self.near.last_until(&(end, u64::MAX))?;
+        Some(last)
     }
 
     fn insert(&mut self, at: Instant, entry: T) -> Key {

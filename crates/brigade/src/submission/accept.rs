@@ -91,10 +91,10 @@ impl Handle {
     /// assert_eq!(answer.join()?, 42);
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
-    #[doc(alias = "spawn_blocking")]
-    #[doc(alias = "evaluate")]
     // Compiled where the free function is, which then is no part of its caller: a level of recursion takes 16 bytes less.
     #[inline]
+    #[doc(alias = "spawn_blocking")]
+    #[doc(alias = "evaluate")]
     #[track_caller]
     pub fn submit<F, T>(&self, job: F) -> JoinHandle<T>
     where

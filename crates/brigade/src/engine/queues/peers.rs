@@ -75,7 +75,6 @@ impl Peer {
     }
 
     /// The number of queued jobs and forks, without the mailbox.
-    #[inline(never)]
     pub(in crate::engine) fn len(&self) -> usize {
         self.remote.len() + self.forks.len()
     }

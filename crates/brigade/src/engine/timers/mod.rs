@@ -170,11 +170,11 @@ impl Timers {
         let together = if self.clock.is_paused() { Duration::ZERO } else { TOGETHER };
         let Some(end) = first.checked_add(together) else { return Some(first) };
         let (mut count, mut last) = (0, Some(first));
-        all.each(&mut |agenda| {
-            let (own, at) = agenda.until(end);
-            (count, last) = (count + own, last.max(at));
-        });
-        if count >= DENSE { last } else { Some(first) }
+        all.each(&mut |agenda| count += agenda.count_until(end, DENSE));
+        if count >= DENSE {
+            all.each(&mut |agenda| last = last.max(agenda.last_until(end)));
+        }
+        last
     }
 
     /// How long a thread may sleep before it must fire timers; `None` for ever.
@@ -371,7 +371,8 @@ impl Timers {
             all.0[index] = Some(part.pending.lock());
         }
         all.each(&mut |agenda| {
-            bound = if is_before(agenda.bound(), bound) { agenda.bound() } else { bound };
+            let own = agenda.bound();
+            bound = if is_before(own, bound) { own } else { bound };
         });
         self.note_next(bound);
         all
