@@ -144,7 +144,8 @@ work with this one](guide::works_with).\n\n"
 //! | run a closure | [`pool.execute(\|\| …)`](Handle::execute), [`submit`](Handle::submit) for its result |
 //! | run a future | [`pool.spawn(async { … })`](Handle::spawn), [`block_on`](Handle::block_on) on this thread |
 //! | borrow from this thread's stack | [`join(a, b)`](join()), [`scope(\|s\| …)`](scope()), [`pool.install(\|\| …)`](Handle::install) |
-//! | run a loop in parallel | [`par_for`], [`par_chunks_mut`], [`map_reduce`] |
+//! | run a loop in parallel | [`par_for`], [`par_chunks_mut`], [`par_map`], [`map_reduce`] |
+//! | map an iterator | [`pool.map(iter, window, f)`](Handle::map) |
 //! | run many jobs, at most `n` at once | [`TaskSet`] |
 //! | submit from a job, a library, another thread | [`Handle`], which is `Copy`; or [`execute()`], [`submit()`], [`spawn()`] |
 //! | wait, or run a closure later | [`time`], [`execute_after`], [`execute_every`] |
@@ -336,7 +337,7 @@ pub use brigade_trace::{Trace, TraceError};
 pub use engine::monitor_runs;
 pub use fork::{
     ParItems, Scope, ScopedJoinHandle, in_place_scope, join, map_reduce, par_chunks,
-    par_chunks_mut, par_for, scope,
+    par_chunks_mut, par_for, par_for_with, par_map, scope, try_par_for,
 };
 #[cfg(feature = "trace")]
 pub use handle::Tracing;
@@ -355,7 +356,7 @@ pub use pool::{
 };
 pub use spawn::{LocalPool, YieldNow, block_on, spawn_local, yield_now};
 pub use submission::{JobBuilder, JobOnWorker, Reserved, current_job_name};
-pub use task_set::TaskSet;
+pub use task_set::{Map, MapError, MapUnordered, SetJob, TaskSet};
 #[doc(inline)]
 pub use time::{
     DelayedJob, Missed, PeriodicJob, Timer, execute_after, execute_at, execute_every, submit_after,

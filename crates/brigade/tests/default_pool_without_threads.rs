@@ -33,7 +33,7 @@ type Row = (&'static str, fn() -> ThreadId);
 
 /// Each free function that needs the default pool, by its name in docs/verbs.txt, returns the thread that has run its job.
 #[rustfmt::skip]
-const VERBS: [Row; 24] = [
+const VERBS: [Row; 27] = [
     ("block_on", || brigade::block_on(async { brigade::submit(here).await.unwrap() })),
     ("execute", || seen_once(|note| brigade::execute(note))),
     ("execute_after", || seen_later(|note| time::execute_after(SOON, note))),
@@ -47,10 +47,13 @@ const VERBS: [Row; 24] = [
     ("par_chunks", || seen(|note| brigade::par_chunks(&[1; 9], 2, |_, _| note()))),
     ("par_chunks_mut", || seen(|note| brigade::par_chunks_mut(&mut [1; 9], 2, |_, _| note()))),
     ("par_for", || seen(|note| brigade::par_for(0..9, 1, |_| note()))),
+    ("par_for_with", || seen(|note| brigade::par_for_with(0..9, 1, || (), |(), _| note()))),
+    ("par_map", || brigade::par_map(0..9, 1, |_| here()).into_iter().reduce(|a, b| { assert_eq!(a, b); a }).unwrap()),
     ("scope", || brigade::scope(|s| s.submit(here).join().unwrap())),
     ("spawn", || brigade::spawn(async { here() }).join().unwrap()),
     ("submit", || brigade::submit(here).join().unwrap()),
     ("submit_after", || brigade::submit_after(SOON, here).join().unwrap()),
+    ("try_par_for", || brigade::try_par_for(0..9, 1, |_| Err(here())).unwrap_err()),
     ("try_execute", || seen_once(|note| brigade::try_execute(note).unwrap())),
     ("try_spawn", || brigade::try_spawn(async { here() }).unwrap().join().unwrap()),
     ("try_submit", || brigade::try_submit(here).unwrap().join().unwrap()),

@@ -131,6 +131,23 @@ fn a_set_is_a_stream_resuming_after_its_end() {
 }
 
 #[test]
+fn maps_are_streams() {
+    use futures_core::Stream;
+    let pool = Pool::new(2);
+    let mut ordered = pool.map(0..10, 3, |index| index);
+    let mut next = || block_on(poll_fn(|context| pin!(&mut ordered).poll_next(context)));
+    assert!((0..10).all(|index| next().unwrap().unwrap() == index) && next().is_none());
+    let mut unordered = pool.map_unordered(0..10, 3, |index| index);
+    let mut next = || block_on(poll_fn(|context| pin!(&mut unordered).poll_next(context)));
+    assert_eq!((0..10).map(|_| next().unwrap().unwrap()).sum::<i32>(), 45);
+    assert!(next().is_none());
+    pool.close();
+    let mut closed = pool.map(0..1, 3, |index| index);
+    let mut next = || block_on(poll_fn(|context| pin!(&mut closed).poll_next(context)));
+    assert!(next().unwrap().is_err() && next().is_none());
+}
+
+#[test]
 fn ready_handles_and_sleeps_are_terminated() {
     use futures_core::FusedFuture;
     let pool = Pool::new(1);

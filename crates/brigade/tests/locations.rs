@@ -123,6 +123,9 @@ fn borrowing(pool: &Pool) {
     here!(pool.enter(|| brigade::scope(|_| ())));
     here!(pool.enter(|| brigade::in_place_scope(|_| ())));
     here!(pool.enter(|| brigade::par_for(0..9, 1, |_| ())));
+    here!(pool.enter(|| brigade::par_for_with(0..9, 1, || (), |(), _| ())));
+    here!(pool.enter(|| brigade::try_par_for(0..9, 1, |_| Ok::<_, ()>(()))));
+    here!(pool.enter(|| brigade::par_map(0..9, 1, |n| n)));
     here!(pool.enter(|| brigade::par_chunks(numbers, 1, |_, _| ())));
     here!(brigade::par_chunks(numbers, 0, |_, _| ()));
     here!(pool.enter(|| brigade::par_chunks_mut(numbers, 1, |_, _| ())));

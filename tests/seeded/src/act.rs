@@ -93,6 +93,7 @@ fn call(world: &World, verb: &Verb, kept: &mut Kept) {
         Verb::Close => pools::close(world),
         Verb::Install(verbs) => forks::install(world, verbs),
         Verb::Loops(length, grain, panics) => forks::loops(world, *length, *grain, *panics),
+        Verb::Maps(length, window, taken) => forks::maps(world, *length, *window, *taken),
         Verb::Spawn(body, end) => futures::spawn(world, body, *end, kept),
         Verb::BlockOn(body) => futures::block_on(world, body),
         Verb::Reserve(patience, then) => futures::reserve(world, *patience, then.as_ref(), kept),

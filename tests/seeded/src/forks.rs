@@ -143,8 +143,44 @@ pub(crate) fn loops(world: &World, length: u8, grain: u8, panics: bool) {
         let mut bytes = vec![1_u8; length];
         brigade::par_chunks_mut(&mut bytes, grain, |_, chunk| chunk.fill(2));
         brigade::par_chunks(&bytes, grain, |_, chunk| assert!(chunk.iter().all(|byte| *byte == 2)));
+        let states = AtomicU32::new(0);
+        let init = || states.fetch_add(1, Relaxed);
+        brigade::par_for_with(&bytes, grain, init, |state, _| {
+            assert!(*state < states.load(Relaxed))
+        });
+        assert!(states.load(Relaxed) as usize <= length, "a state without an item");
+        let failed = brigade::try_par_for(0..length, grain, |index| match index {
+            2.. => Err(index),
+            _ => Ok(()),
+        });
+        assert_eq!(failed.is_err(), length > 2);
+        let twos = brigade::par_map(bytes.chunks(2), grain, |chunk| chunk.len());
+        assert_eq!(twos.len(), length.div_ceil(2));
         brigade::map_reduce(0..length, grain, |index| index, |one, two| one + two)
     });
     assert!(calls.iter().all(|calls| calls.load(Relaxed) == 1), "not each of a loop once");
     assert_eq!(sum, (length > 0).then(|| (0..length).sum()));
+}
+
+/// Takes some results of a map in order, and of one that is not.
+pub(crate) fn maps(world: &World, length: u8, window: u8, taken: u8) {
+    let inside = world.inside();
+    let call = move |index: u8| {
+        inside.is_current();
+        index
+    };
+    let mut results = world.pool.map(0..length, window.into(), call.clone());
+    for index in 0..length.min(taken) {
+        match results.next() {
+            Some(Ok(result)) => assert_eq!(result, index, "a map is not in order"),
+            Some(Err(error)) => assert!(!world.is_sure(), "{error}"),
+            None => panic!("a map has lost a result"),
+        }
+    }
+    drop(results);
+    let unordered = world.pool.map_unordered(0..length, window.into(), call);
+    let left = unordered.skip(taken.into()).inspect(|result| {
+        assert!(result.is_ok() || !world.is_sure());
+    });
+    assert_eq!(left.count(), length.saturating_sub(taken).into());
 }

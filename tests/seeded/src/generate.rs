@@ -52,6 +52,7 @@ const OF_A_THREAD: Table = &[
     (1, |_| Verb::Close),
     (1, |source| Verb::Install(source.verbs())),
     (1, |source| Verb::Loops(source.below(6), 1 + source.below(2), source.one_in(8))),
+    (1, |source| Verb::Maps(source.below(6), source.below(4), source.below(7))),
     (3, |source| Verb::Spawn(source.future(), source.end())),
     (1, |source| Verb::BlockOn(source.future())),
     (1, |source| {

@@ -41,8 +41,10 @@ pub(crate) enum Verb {
     /// Closes the pool, if it is to end while others use it.
     Close,
     Install(Vec<Verb>),
-    /// `par_for` and `map_reduce`: the length, the grain, and whether a call panics.
+    /// `par_for` and the other loops: the length, the grain, and whether a call panics.
     Loops(u8, u8, bool),
+    /// `map` and `map_unordered`: the length, the window, and how many results are taken.
+    Maps(u8, u8, u8),
     Spawn(Body, End),
     BlockOn(Body),
     /// How long it waits for a permit, and the job that uses the permit.

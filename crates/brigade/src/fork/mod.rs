@@ -7,7 +7,9 @@ mod parallel;
 mod scope_with;
 mod scoped;
 
-pub use parallel::{ParItems, map_reduce, par_chunks, par_chunks_mut, par_for};
+pub use parallel::{
+    ParItems, map_reduce, par_chunks, par_chunks_mut, par_for, par_for_with, par_map, try_par_for,
+};
 #[cfg(feature = "unstable-foreign")]
 pub use scope_with::in_place_scope_with;
 #[cfg(feature = "orx-parallel")]

@@ -5,21 +5,26 @@
 //! idle, and about `log2` times if no worker is idle. This is lazy binary splitting (A. Tzannes, G. Caragea, R.
 //! Barua, U. Vishkin, "Lazy Binary-Splitting", PPoPP 2010).
 
+use core::convert::identity;
 use core::ops::Range;
+use core::slice;
 
-use brigade_sync::call_user;
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::AtomicBool;
+use brigade_sync::{Mutex, call_user};
 
 use super::scoped::{install_here, join};
 use crate::engine::{Worker, with_worker};
 
-/// The items of a [`par_for`] or [`map_reduce`]: a range of `usize`, or a reference to a slice, an array or a [`Vec`].
+/// The items of a [`par_for`], [`par_map`] or [`map_reduce`]: a range of `usize`, a reference to a slice, an array or a
+/// [`Vec`], or the [`chunks`](slice::chunks) of a slice.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not something that a parallel loop can run over",
-    label = "not a range of `usize`, nor a reference to a slice",
-    note = "use a `Range<usize>`, `&[T]`, `&Vec<T>` or `&[T; N]`, or `par_chunks_mut` to change the items"
+    label = "not a range of `usize`, nor a reference to a slice, nor its chunks",
+    note = "use a `Range<usize>`, `&[T]`, `&Vec<T>`, `&[T; N]` or `slice.chunks(n)`, or `par_chunks_mut` to change the items"
 )]
 pub trait ParItems: Send + Sync {
-    /// A number of the range, or a reference to an item.
+    /// A number of the range, a reference to an item, or a chunk.
     type Item;
 
     /// The numbers of the items.
@@ -61,6 +66,18 @@ macro_rules! by_reference {
 
 by_reference!([T], []; Vec<T>, []; [T; N], [const N: usize];);
 
+impl<'a, T: Sync> ParItems for slice::Chunks<'a, T> {
+    type Item = &'a [T];
+
+    fn range(&self) -> Range<usize> {
+        0..ExactSizeIterator::len(self)
+    }
+
+    fn items(&self, part: Range<usize>) -> impl Iterator<Item = &'a [T]> {
+        self.clone().skip(part.start).take(part.end - part.start)
+    }
+}
+
 /// Calls a closure for each number of a range, or for each item of a slice, in parallel if workers are idle.
 ///
 /// `grain` is the number of items run between two checks for idle workers. A check and a fork take a few
@@ -94,7 +111,123 @@ where
     I: ParItems,
     F: Fn(I::Item) + Sync,
 {
-    run(items.range(), grain, &|part: Range<usize>| items.items(part).for_each(&call));
+    run_each(items.range(), grain, |part| items.items(part).for_each(&call));
+}
+
+/// Like [`par_for`], with a state that `call` may change, such as a buffer: `init` makes a state where there is none.
+///
+/// Each thread that takes part calls `init` at most once, unless `call` itself waits for other jobs. Later items run with
+/// the states of earlier items. The states are dropped when the loop ends, the state of a call that panics at once.
+///
+/// # Panics
+/// As for [`par_for`].
+///
+/// # Examples
+/// ```
+/// use std::fmt::Write;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// let digits = AtomicUsize::new(0);
+/// brigade::par_for_with(0..1000, 50, String::new, |buffer, number| {
+///     buffer.clear();
+///     write!(buffer, "{number}").expect("a string has room");
+///     digits.fetch_add(buffer.len(), Ordering::Relaxed);
+/// });
+/// assert_eq!(digits.into_inner(), 2890);
+/// ```
+#[doc(alias = "for_each_init")]
+#[doc(alias = "for_each_with")]
+#[track_caller]
+pub fn par_for_with<I, S, N, F>(items: I, grain: usize, init: N, call: F)
+where
+    I: ParItems,
+    S: Send,
+    N: Fn() -> S + Sync,
+    F: Fn(&mut S, I::Item) + Sync,
+{
+    // The states that no thread uses now.
+    let free = Mutex::new(Vec::new());
+    let work = |state: &mut Option<S>, part| {
+        for item in items.items(part) {
+            let state = state.get_or_insert_with(|| {
+                let former = free.lock().pop();
+                former.unwrap_or_else(&init)
+            });
+            call(state, item);
+        }
+    };
+    let end = |state| free.lock().extend(state);
+    run(items.range(), grain, &Body { begin: || None, work, end, reduce: |(), ()| () });
+}
+
+/// Like [`par_for`], until a call returns an error: items that have not begun by then may be skipped.
+///
+/// # Errors
+/// Of the errors that were returned, that of the first item, in the order of the items.
+///
+/// # Panics
+/// As for [`par_for`].
+///
+/// # Examples
+/// ```
+/// let lines = ["1", "2", "three", "4"];
+/// let parsed = brigade::try_par_for(&lines, 1, |line| line.parse::<u32>().map(|_| ()));
+/// assert!(parsed.is_err());
+/// assert_eq!(brigade::try_par_for(0..100, 10, |_| Ok::<(), String>(())), Ok(()));
+/// ```
+#[doc(alias = "try_for_each")]
+#[track_caller]
+pub fn try_par_for<I, E, F>(items: I, grain: usize, call: F) -> Result<(), E>
+where
+    I: ParItems,
+    E: Send,
+    F: Fn(I::Item) -> Result<(), E> + Sync,
+{
+    let has_failed = AtomicBool::new(false);
+    let work = |error: &mut Option<E>, part| {
+        for item in items.items(part) {
+            if has_failed.load(Ordering::Relaxed) {
+                return;
+            }
+            if let Err(new) = call(item) {
+                has_failed.store(true, Ordering::Relaxed);
+                *error = Some(new);
+            }
+        }
+    };
+    let body = Body { begin: || None, work, end: identity, reduce: Option::or };
+    run(items.range(), grain, &body).map_or(Ok(()), Err)
+}
+
+/// Calls a closure for each number of a range, or for each item of a slice, in parallel if workers are idle, and returns the
+/// results in the order of the items. See [`par_for`] for the `grain`.
+///
+/// # Panics
+/// As for [`par_for`]; the results are dropped.
+///
+/// # Examples
+/// ```
+/// let squares = brigade::par_map(&[1, 2, 3], 1, |number| number * number);
+/// assert_eq!(squares, [1, 4, 9]);
+/// let numbers: Vec<u32> = (0..1000).collect();
+/// let sums = brigade::par_map(numbers.chunks(300), 1, |chunk| chunk.iter().sum::<u32>());
+/// assert_eq!(sums, [44_850, 134_850, 224_850, 94_950]);
+/// ```
+#[doc(alias = "par_iter")]
+#[doc(alias = "collect")]
+#[must_use = "`par_for` has no results"]
+#[track_caller]
+pub fn par_map<I, R, F>(items: I, grain: usize, call: F) -> Vec<R>
+where
+    I: ParItems,
+    R: Send,
+    F: Fn(I::Item) -> R + Sync,
+{
+    let work = |results: &mut Vec<R>, part| results.extend(items.items(part).map(&call));
+    let reduce = |mut results: Vec<R>, mut more| {
+        results.append(&mut more);
+        results
+    };
+    run(items.range(), grain, &Body { begin: Vec::new, work, end: identity, reduce })
 }
 
 /// Calls a closure for each chunk of a slice, in parallel if workers are idle.
@@ -128,7 +261,7 @@ where
         let from = index * length;
         call(index, &slice[from..slice.len().min(from + length)]);
     };
-    run(0..chunks, 1, &|chunks: Range<usize>| chunks.for_each(item));
+    run_each(0..chunks, 1, |chunks| chunks.for_each(item));
 }
 
 /// Calls a closure for each mutable chunk of a slice, in parallel if workers are idle.
@@ -156,10 +289,11 @@ where
     F: Fn(usize, &mut [T]) + Sync,
 {
     assert!(length > 0, "the chunk length must be at least 1");
-    run(Chunks { slice, first: 0, length }, 1, &|chunks: Chunks<'_, T>| {
+    let each_chunk = |chunks: Chunks<'_, T>| {
         let numbered = (chunks.first..).zip(chunks.slice.chunks_mut(length));
         numbered.for_each(|(index, chunk)| call(index, chunk));
-    });
+    };
+    run_each(Chunks { slice, first: 0, length }, 1, each_chunk);
 }
 
 /// Calls `map` for each number of a range, or for each item of a slice, in parallel if workers are idle, and reduces the results to a single result;
@@ -190,12 +324,14 @@ where
     M: Fn(I::Item) -> R + Sync,
     F: Fn(R, R) -> R + Sync,
 {
-    let work = |part: Range<usize>| items.items(part).map(&map).reduce(&reduce);
     let both = |left, right| match (left, right) {
         (Some(left), Some(right)) => Some(reduce(left, right)),
         (left, right) => left.or(right),
     };
-    install_here(|| split(items.range(), grain.max(1), &work, &both))
+    let work = |done: &mut Option<R>, part| {
+        *done = both(done.take(), items.items(part).map(&map).reduce(&reduce));
+    };
+    run(items.range(), grain, &Body { begin: || None, work, end: identity, reduce: both })
 }
 
 /// The items of a loop.
@@ -238,38 +374,64 @@ impl<T: Send> Items for Chunks<'_, T> {
     }
 }
 
+/// How a loop runs: a thread begins with a state, runs some items with it, and ends the state, for a result. The results are
+/// reduced in the order of the items.
+struct Body<B, W, E, R> {
+    begin: B,
+    work: W,
+    end: E,
+    reduce: R,
+}
+
+/// Runs a loop without results.
 #[track_caller]
-fn run<I: Items>(items: I, grain: usize, work: &(impl Fn(I) + Sync)) {
-    install_here(|| split(items, grain.max(1), work, &|(), ()| ()));
+fn run_each<I: Items>(items: I, grain: usize, work: impl Fn(I) + Sync) {
+    let work = |(): &mut (), items| work(items);
+    run(items, grain, &Body { begin: || (), work, end: identity, reduce: |(), ()| () });
+}
+
+#[track_caller]
+fn run<I, S, O, B, W, E, R>(items: I, grain: usize, body: &Body<B, W, E, R>) -> O
+where
+    I: Items,
+    O: Send,
+    B: Fn() -> S + Sync,
+    W: Fn(&mut S, I) + Sync,
+    E: Fn(S) -> O + Sync,
+    R: Fn(O, O) -> O + Sync,
+{
+    install_here(|| split(items, grain.max(1), body))
 }
 
 /// Runs the items, and reduces the results in their order.
-fn split<I: Items, R: Send>(
-    mut items: I,
-    grain: usize,
-    work: &(impl Fn(I) -> R + Sync),
-    reduce: &(impl Fn(R, R) -> R + Sync),
-) -> R {
-    let add = |done: Option<R>, result| match done {
-        Some(former) => reduce(former, result),
-        None => result,
-    };
-    // A panic shows the call, and not the frames of all splits.
-    let run = |part| call_user(|| work(part));
-    let mut done = None;
+fn split<I, S, O, B, W, E, R>(mut items: I, grain: usize, body: &Body<B, W, E, R>) -> O
+where
+    I: Items,
+    O: Send,
+    B: Fn() -> S + Sync,
+    W: Fn(&mut S, I) + Sync,
+    E: Fn(S) -> O + Sync,
+    R: Fn(O, O) -> O + Sync,
+{
+    let Body { begin, work, end, reduce } = body;
+    let mut state = begin();
     while items.len() > grain {
         if with_worker(|own| own.is_some_and(Worker::has_forked_nothing)) {
+            // This thread may run other items of the loop until the join returns.
+            let done = end(state);
             let half = items.len() / 2;
             let (left, right) = items.split_at(half);
-            let left = || split(left, grain, work, reduce);
-            let (left, right) = join(left, || split(right, grain, work, reduce));
-            return reduce(add(done, left), right);
+            let left = || split(left, grain, body);
+            let (left, right) = join(left, || split(right, grain, body));
+            return reduce(reduce(done, left), right);
         }
         let (now, rest) = items.split_at(grain);
-        done = Some(add(done, run(now)));
+        // A panic shows the call, and not the frames of all splits.
+        call_user(|| work(&mut state, now));
         items = rest;
     }
-    add(done, run(items))
+    call_user(|| work(&mut state, items));
+    end(state)
 }
 
 #[cfg(all(test, not(brigade_loom)))]
@@ -303,7 +465,7 @@ mod tests {
             let (splits, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
             let work = |items: Counted<'_>| _ = ran.fetch_add(items.len(), Relaxed);
             let items = || Counted(0..1 << log, &splits);
-            pool.install(|| split(items(), 1, &work, &|(), ()| ())).unwrap();
+            pool.install(|| run_each(items(), 1, work)).unwrap();
             // The last split leaves an item on each side, as a grain does.
             assert_eq!((ran.load(Relaxed), splits.load(Relaxed)), (1 << log, log - 1));
         }

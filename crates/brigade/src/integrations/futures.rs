@@ -11,7 +11,7 @@ use brigade_task::JoinError;
 
 use crate::handle::{Handle, JoinHandle};
 use crate::pool::Pool;
-use crate::task_set::TaskSet;
+use crate::task_set::{Map, MapError, MapUnordered, TaskSet};
 use crate::time::{Interval, Sleep};
 
 /// With the feature `futures`.
@@ -67,6 +67,30 @@ impl<T> Stream for TaskSet<T> {
         (self.len(), Some(self.len()))
     }
 }
+
+/// Implements `Stream` for an iterator of results.
+macro_rules! stream_of_results {
+    ($map:ident) => {
+        /// With the feature `futures`.
+        impl<I: Iterator<Item: Send + 'static> + Unpin, T: Send + 'static> Stream for $map<I, T> {
+            type Item = Result<T, MapError<T>>;
+
+            fn poll_next(
+                mut self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+            ) -> Poll<Option<Self::Item>> {
+                self.poll_result(context)
+            }
+
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                Iterator::size_hint(self)
+            }
+        }
+    };
+}
+
+stream_of_results!(Map);
+stream_of_results!(MapUnordered);
 
 /// With the feature `futures`: a stream of the times at which its ticks were due.
 impl Stream for Interval {

@@ -45,7 +45,9 @@
 //! - *A limit that counts earlier jobs.* An end in the middle of being listed would be counted twice, or not at all.
 
 mod limit;
+mod map;
 mod pending;
+mod set_job;
 mod waiting;
 
 use core::future::{Future, poll_fn};
@@ -66,9 +68,11 @@ use crate::handle::{Handle, JoinHandle, cancel, cancel_at_drop};
 use crate::pool::here;
 use crate::spawn::{AsFuture, Boxed, Watched, class_key, future_of, make_future};
 use crate::submission::{Closure, Options, make_job, returned, unmade, watcher_of};
-use crate::values::{Rejected, closure_of, expect_accepted, opaque};
+use crate::values::{Priority, Rejected, closure_of, expect_accepted, opaque};
 use limit::Limit;
+pub use map::{Map, MapError, MapUnordered};
 use pending::Pending;
+pub use set_job::SetJob;
 
 /// A job and its handle.
 type Made<T> = (Job, brigade_task::JoinHandle<T>);
@@ -202,7 +206,7 @@ impl<T> TaskSet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        expect_accepted(self.try_submit(job))
+        expect_accepted(self.add_closure(job, Options::default(), Location::caller()))
     }
 
     /// Adds a closure, to be run once, and returns its [id](Self::submit), or returns the closure. Never blocks.
@@ -226,15 +230,34 @@ impl<T> TaskSet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        if !const { is_large::<F>() } && self.pool.key.is_plain() {
-            return self.add(job, |set, number, _, job| set.job(number, job), closure_of);
+        self.add_closure(job, Options::default(), Location::caller())
+    }
+
+    /// Adds a closure with these options, submitted at `place`.
+    ///
+    /// # Errors
+    /// Returns the closure.
+    #[inline]
+    fn add_closure<F>(
+        &mut self,
+        job: F,
+        options: Options,
+        place: &'static Location<'static>,
+    ) -> Result<usize, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let (key, class) = (self.pool.key, options.class);
+        if !const { is_large::<F>() } && key.is_plain() && !options.is_stored() {
+            return self.add(class, job, |set, number, _, job| set.job(number, job), closure_of);
         }
-        let watcher = watcher_of(self.pool.key, Location::caller(), None, None);
+        let watcher = watcher_of(key, place, options.name.as_ref(), class);
         let make = |set: &Completions, number, permit, job| {
-            listed(set, number, make_job(watcher, permit, Options::default(), job))
+            listed(set, number, make_job(watcher, permit, options, job))
         };
         let job: Box<dyn Closure<T>> = Box::new(job);
-        self.add(job, make, unmade).or_else(returned)
+        self.add(class, job, make, unmade).or_else(returned)
     }
 
     /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit). Never
@@ -259,7 +282,7 @@ impl<T> TaskSet<T> {
         F: Spawnable<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        expect_accepted(self.add_future(future, Location::caller()))
+        expect_accepted(self.add_future(future, Options::default(), Location::caller()))
     }
 
     /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit), or
@@ -282,58 +305,65 @@ impl<T> TaskSet<T> {
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        self.add_future(future, Location::caller()).or_else(Boxed::unbox)
+        self.add_future(future, Options::default(), Location::caller()).or_else(Boxed::unbox)
     }
 
-    /// Adds a future spawned at `place`.
+    /// Adds a future with these options, spawned at `place`.
     ///
     /// # Errors
     /// Returns the future.
     fn add_future<F>(
         &mut self,
         future: F,
+        options: Options,
         place: &'static Location<'static>,
     ) -> Result<usize, Rejected<Boxed<T>>>
     where
         F: Spawnable<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        if const { is_large::<F>() } || !self.pool.key.is_plain() {
-            return self.add_boxed(Boxed::New(Box::new(future)), place);
+        let (key, group) = (self.pool.key, self.group);
+        if const { is_large::<F>() } || !key.is_plain() || options.name.is_some() {
+            return self.add_boxed(Boxed::New(Box::new(future)), options, place);
         }
-        let (of_class, group) = (class_key(self.pool.key, None), self.group);
+        let Options { deadline, class, .. } = options;
+        let of_class = class_key(key, class);
         let make = |set: &Completions, number, permit, future| {
-            listed(set, number, make_future(of_class, group, future, permit, None))
+            listed(set, number, make_future(of_class, group, future, permit, deadline))
         };
-        let added = self.add(AsFuture { future }, make, future_of);
+        let added = self.add(class, AsFuture { future }, make, future_of);
         added.map_err(|rejected| rejected.map(AsFuture::boxed))
     }
 
-    /// Adds a future of a bounded or observed pool, or a large future.
+    /// Adds a future of a bounded or observed pool, a large future, or a future with a name.
     fn add_boxed(
         &mut self,
         future: Boxed<T>,
+        Options { deadline, name, class }: Options,
         place: &'static Location<'static>,
     ) -> Result<usize, Rejected<Boxed<T>>>
     where
         T: Send + 'static,
     {
-        let (of_class, group) = (class_key(self.pool.key, None), self.group);
-        let watcher = watcher_of(self.pool.key, place, None, None);
+        let (key, group) = (self.pool.key, self.group);
+        let of_class = class_key(key, class);
+        let watcher = watcher_of(key, place, name.as_ref(), class);
         let make = |set: &Completions, number, permit, future| {
-            let future = Watched::new(watcher, None, future);
-            listed(set, number, make_future(of_class, group, future, permit, None))
+            let future = Watched::new(watcher, name, future);
+            listed(set, number, make_future(of_class, group, future, permit, deadline))
         };
-        self.add(future, make, Watched::unmade)
+        self.add(class, future, make, Watched::unmade)
     }
 
-    /// Adds a closure or a future: submits the job made by `make`, or puts the job in line.
+    /// Adds a closure or a future of a class, or of the submitting job's: submits the job made by `make`, or puts the job in
+    /// line.
     ///
     /// # Errors
     /// Returns the work, which `back` extracts from the job.
     #[inline]
     fn add<W>(
         &mut self,
+        class: Option<Priority>,
         work: W,
         make: impl FnOnce(&Completions, usize, Option<Permit>, W) -> Made<T>,
         back: impl FnOnce(Job) -> W,
@@ -350,8 +380,8 @@ impl<T> TaskSet<T> {
                 shared.permits.as_ref().filter(|_| is_admitted).and_then(|all| all.try_acquire());
             let (job, handle) = make(&self.completions, number, permit, work);
             if let Some(limit) = limit.filter(|_| !is_admitted) {
-                limit.wait(number, class_here(shared.key), job);
-            } else if let Err(job) = at.accept(None, job) {
+                limit.wait(number, class.unwrap_or_else(|| class_here(shared.key)), job);
+            } else if let Err(job) = at.accept(class, job) {
                 // Dropped before the job is taken apart, so that the job is not listed.
                 drop(handle);
                 limit.into_iter().for_each(|limit| limit.ended(number));
@@ -603,6 +633,26 @@ impl<T> TaskSet<T> {
     /// ```
     pub fn wait_all(&mut self) -> bool {
         self.wait_for(self.len())
+    }
+
+    /// Waits until all jobs have ended, or the timeout has elapsed, without taking outcomes. Returns the number of the jobs that
+    /// have not ended, which go on. Runs no job of the set meanwhile, as [`join_next_timeout`](Self::join_next_timeout).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::new(2);
+    /// let mut set = brigade::TaskSet::new(&pool);
+    /// set.spawn(async {});
+    /// set.spawn(std::future::pending());
+    /// assert_eq!(set.wait_all_timeout(Duration::from_millis(10)), 1);
+    /// assert!(set.try_join_next().is_some());
+    /// ```
+    #[doc(alias = "join_all")]
+    pub fn wait_all_timeout(&mut self, timeout: Duration) -> usize {
+        if !self.is_empty() && self.is_here() {
+            self.sleep(self.len(), time::now().checked_add(timeout));
+        }
+        self.len() - self.ended.len()
     }
 
     /// Whether the pool belongs to this process.

@@ -195,6 +195,20 @@ pub(crate) static ROWS: &[Row] = &[
     part("par_for", &["brigade::par_for"], |it| {
         scoped(it, |need, slot| brigade::par_for(0..2, 1, |part| slot.set_if(need.part(part))))
     }),
+    part("par_for_with", &["brigade::par_for_with"], |it| {
+        scoped(it, |need, slot| {
+            brigade::par_for_with(0..2, 1, || (), |(), part| slot.set_if(need.part(part)));
+        })
+    }),
+    part("try_par_for", &["brigade::try_par_for"], |it| {
+        let need = &it.need;
+        let told = brigade::try_par_for(0..2, 1, |part| need.part(part).map_or(Ok(()), Err));
+        told.err().told()
+    }),
+    part("par_map", &["brigade::par_map"], |it| {
+        let need = &it.need;
+        brigade::par_map(0..2, 1, |part| need.part(part)).into_iter().flatten().next().told()
+    }),
     part("par_chunks", &["brigade::par_chunks"], |it| {
         scoped(it, |need, slot| {
             brigade::par_chunks(&[0, 1], 1, |part, _| slot.set_if(need.part(part)));

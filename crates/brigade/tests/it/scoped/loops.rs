@@ -7,7 +7,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 
-use brigade::{Builder, Handle, Pool, Reason, map_reduce, par_chunks, par_chunks_mut, par_for};
+use brigade::{
+    Builder, Handle, Pool, Reason, map_reduce, par_chunks, par_chunks_mut, par_for, par_for_with,
+    par_map, try_par_for,
+};
 use brigade_testkit::{Gate, Meeting, test};
 
 use super::pools::for_every_pool;
@@ -33,6 +36,10 @@ fn a_loop_visits_each_item_and_reduces_in_order(pool: &Pool) {
         let word = |index: usize| format!("{} ", index - 10);
         let all = || map_reduce(10..length + 10, grain, word, |a, b| a + &b);
         assert_eq!(pool.install(all).unwrap(), (length > 0).then(|| words.concat()));
+        assert_eq!(pool.install(|| par_map(10..length + 10, grain, word)).unwrap(), words);
+        let joined = |chunk: &[String]| chunk.concat();
+        let threes = pool.install(|| par_map(words.chunks(3), grain, joined)).unwrap();
+        assert!(threes.iter().eq(&words.chunks(3).map(joined).collect::<Vec<_>>()));
     }
 }
 
@@ -131,10 +138,13 @@ fn an_items_panic_ends_the_loop(pool: &Pool) {
             }
             index
         };
-        let loops: [&(dyn Fn() + Sync); 3] = [
+        let loops: [&(dyn Fn() + Sync); 6] = [
             &|| par_for(0..100, 1, |index| _ = run(index)),
             &|| par_chunks_mut(&mut [0; 100], 1, |index, _| _ = run(index)),
             &|| _ = map_reduce(0..100, 7, run, |left, _| left),
+            &|| par_for_with(0..100, 1, || (), |(), index| _ = run(index)),
+            &|| _ = par_map(0..100, 1, run),
+            &|| _ = try_par_for(0..100, 1, |index| Ok::<_, ()>(_ = run(index))),
         ];
         for run_loop in loops {
             let call = || pool.install(run_loop).unwrap();
@@ -142,7 +152,7 @@ fn an_items_panic_ends_the_loop(pool: &Pool) {
             assert_eq!(payload.downcast_ref(), Some(&fails));
             assert_eq!(inside.load(Ordering::SeqCst), 0, "an item runs on");
         }
-        assert!(ran.into_inner() <= 300);
+        assert!(ran.into_inner() <= 600);
     }
 }
 
@@ -173,4 +183,83 @@ fn a_single_thread_runs_items_in_order(builder: Builder) {
     pool.install(|| par_for(0..500, 3, run)).unwrap();
     assert!(order.into_inner().unwrap().into_iter().eq(0..500));
     assert_eq!(threads.into_inner().unwrap().len(), 1);
+}
+
+/// A value that counts itself while it lives.
+struct Living<'a>(&'a AtomicUsize);
+
+impl<'a> Living<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Living<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[test(for_both_queueings)]
+fn each_thread_of_a_loop_makes_one_state(builder: Builder) {
+    let pool = builder.threads(4).prestart(4).build().unwrap();
+    let (made, living, items) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    let meeting = Meeting::of(4);
+    let init = || {
+        made.fetch_add(1, Ordering::Relaxed);
+        (Living::new(&living), 0)
+    };
+    let call = |(_, ran): &mut (Living<'_>, usize), _| {
+        *ran += 1;
+        items.fetch_add(1, Ordering::Relaxed);
+        meet_once(&meeting);
+    };
+    pool.install(|| par_for_with(0..300, 1, init, call)).unwrap();
+    assert_eq!((made.into_inner(), living.into_inner(), items.into_inner()), (4, 0, 300));
+    pool.install(|| par_for_with(0..0, 1, || unreachable!("no item"), |_: &mut (), _| ())).unwrap();
+}
+
+#[test(for_both_queueings)]
+fn the_state_of_a_panic_runs_no_other_item(builder: Builder) {
+    let pool = builder.threads(1).build().unwrap();
+    let living = AtomicUsize::new(0);
+    let call = |_: &mut Living<'_>, index| assert!(index != 7, "7 panics");
+    let run = || pool.install(|| par_for_with(0..100, 3, || Living::new(&living), call));
+    panic::catch_unwind(AssertUnwindSafe(run)).unwrap_err();
+    assert_eq!(living.into_inner(), 0);
+}
+
+/// The second error is returned before the first, by another thread.
+#[test(for_both_queueings)]
+fn a_loop_returns_its_first_error(builder: Builder) {
+    let pool = builder.threads(2).prestart(2).build().unwrap();
+    let (meeting, ran) = (Meeting::of(2), AtomicUsize::new(0));
+    let call = |index| {
+        ran.fetch_add(1, Ordering::Relaxed);
+        if index % 50 != 0 {
+            return Ok(());
+        }
+        assert!(meeting.attend(), "both halves run at once");
+        Err(index)
+    };
+    assert_eq!(pool.install(|| try_par_for(0..100, 1, call)).unwrap(), Err(0));
+    assert!(ran.into_inner() < 100, "an error ends the loop");
+    assert_eq!(pool.install(|| try_par_for(0..100, 9, |_| Ok::<_, ()>(()))).unwrap(), Ok(()));
+}
+
+#[test(for_both_queueings)]
+fn results_are_dropped_once(builder: Builder) {
+    let pool = builder.threads(4).build().unwrap();
+    let living = AtomicUsize::new(0);
+    let call = |index| {
+        assert!(index != 77, "77 panics");
+        Living::new(&living)
+    };
+    let results = pool.install(|| par_map(0..70, 1, call)).unwrap();
+    assert_eq!((results.len(), living.load(Ordering::Relaxed)), (70, 70));
+    drop(results);
+    let run = || pool.install(|| par_map(0..100, 1, call).len());
+    panic::catch_unwind(AssertUnwindSafe(run)).unwrap_err();
+    assert_eq!(living.into_inner(), 0);
 }

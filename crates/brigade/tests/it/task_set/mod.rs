@@ -9,4 +9,6 @@ mod futures;
 mod ids;
 mod kinds;
 mod limit;
+mod map;
 mod on_workers;
+mod settings;
