@@ -269,6 +269,7 @@ impl Source {
         let drain = match self.below(16) {
             0..9 => Drain::JoinNext,
             9..12 => Drain::WaitAll,
+            14 => Drain::WaitAllTimeout(self.micros()),
             _ => Drain::JoinNextTimeout(self.micros()),
         };
         Tasks { limit, tasks, then, drain }

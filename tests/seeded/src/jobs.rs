@@ -1,6 +1,7 @@
 //! Operations with closures.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use brigade::{Cause, Priority, TaskSet};
 use brigade_sync::time;
@@ -175,9 +176,16 @@ pub(crate) fn set(world: &World, Tasks { limit, tasks, then, drain }: &Tasks) {
     }
     for (count, task) in tasks.iter().enumerate() {
         assert_eq!(set.len(), count);
+        let late = time::now() + Duration::from_secs(3600);
         let accepted = match task {
-            Work::Closure(body) => set.try_submit(world.body(body)).is_ok(),
-            Work::Async(body) => set.try_spawn(future(world, body)).is_ok(),
+            Work::Closure(body) if count % 2 == 0 => set.try_submit(world.body(body)).is_ok(),
+            Work::Async(body) if count % 2 == 0 => set.try_spawn(future(world, body)).is_ok(),
+            Work::Closure(body) => {
+                set.job().priority(Priority::High).deadline(late).submit(world.body(body)).is_ok()
+            }
+            Work::Async(body) => {
+                set.job().name("named").deadline(late).spawn(future(world, body)).is_ok()
+            }
         };
         if !accepted {
             break;
@@ -194,6 +202,10 @@ pub(crate) fn set(world: &World, Tasks { limit, tasks, then, drain }: &Tasks) {
         Drain::WaitAll => {
             set.wait_all();
             set.try_join_next()
+        }
+        Drain::WaitAllTimeout(time) => {
+            set.wait_all_timeout(micros(*time));
+            set.join_next()
         }
         Drain::JoinNextTimeout(time) => set.join_next_timeout(micros(*time)),
     };

@@ -168,6 +168,7 @@ pub(crate) enum Then {
 pub(crate) enum Drain {
     JoinNext,
     WaitAll,
+    WaitAllTimeout(Micros),
     JoinNextTimeout(Micros),
 }
 

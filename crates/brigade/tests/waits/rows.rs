@@ -139,6 +139,18 @@ pub(crate) static ROWS: &[Row] = &[
         set(it).join_next_timeout(FAR).told()
     }),
     job("set.outcomes", &["brigade::TaskSet<T>::outcomes"], |it| set(it).outcomes().next().told()),
+    job("set.wait_all_timeout", &["brigade::TaskSet<T>::wait_all_timeout"], |it| {
+        let mut set = set(it);
+        assert_eq!(set.wait_all_timeout(FAR), 0);
+        set.join_next().told()
+    }),
+    job("map", &["<brigade::Map<I, T> as Iterator>::next"], |it| {
+        it.home.map([it.need.take()], 1, JoinHandle::join).next().and_then(Result::ok).told()
+    }),
+    job("map_unordered", &["<brigade::MapUnordered<I, T> as Iterator>::next"], |it| {
+        let mut results = it.home.map_unordered([it.need.take()], 1, JoinHandle::join);
+        results.next().and_then(Result::ok).told()
+    }),
     job("set.wait_all", &["brigade::TaskSet<T>::wait_all"], |it| {
         let mut set = set(it);
         if set.wait_all() { set.join_next().told() } else { Outcome::Wrong("a cycle".into()) }
