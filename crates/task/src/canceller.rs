@@ -35,7 +35,7 @@ impl Canceller {
         self.0.settle_if_unclaimed(Some(Cause::Asked))
     }
 
-    /// Asks a running closure to stop, and cancels a future; see [`JoinHandle::ask_to_stop`](crate::JoinHandle::ask_to_stop).
+    /// Asks a running closure to stop, and cancels a future; see [`JobHandle::ask_to_stop`](crate::JobHandle::ask_to_stop).
     pub fn ask_to_stop(&self, may_drop: bool) -> Asked {
         self.0.request_stop(may_drop)
     }

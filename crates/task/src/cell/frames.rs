@@ -310,7 +310,7 @@ pub fn drop_cause() -> Cause {
     })
 }
 
-/// Returns whether the job run by this thread has been [asked to stop](crate::JoinHandle::ask_to_stop) by the handle;
+/// Returns whether the job run by this thread has been [asked to stop](crate::JobHandle::ask_to_stop) by the handle;
 /// `false` if there is no such job.
 ///
 /// Inside a nested job, this is about the inner job until it ends. In a part of a fork or a scope it is about the job that made the
