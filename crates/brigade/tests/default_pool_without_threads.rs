@@ -114,8 +114,7 @@ fn calls_run_on_their_thread_until_a_thread_starts() {
 #[test]
 fn each_free_function_has_a_row() {
     let table = fs::read_to_string("../../docs/verbs.txt").unwrap();
-    let all =
-        table.lines().filter_map(|line| line.split_whitespace().next()?.strip_prefix("brigade::"));
+    let all = table.lines().filter_map(|line| line.split("  ").next()?.strip_prefix("brigade::"));
     let free = all.filter(|name| !name.contains("::"));
     let others = [
         // They need no pool, or read or set a value.
