@@ -7,7 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use brigade::time::{self, Elapsed};
-use brigade::{Handle, JoinError, JoinHandle, LocalPool, Pool, Shutdown, TaskSet, block_on};
+use brigade::{
+    Handle, JoinError, JoinHandle, LocalPool, MapError, Pool, Shutdown, TaskSet, block_on,
+};
 use brigade_testkit::{Gate, Halt};
 
 use crate::outcome::{Outcome, Told};
@@ -33,6 +35,15 @@ pub(crate) struct Need {
 }
 
 type Joined = Result<u32, JoinError>;
+
+/// The outcome of a job that a map has joined in another.
+fn mapped(result: Option<Result<Joined, MapError<Joined>>>) -> Option<Joined> {
+    match result? {
+        Ok(joined) => Some(joined),
+        Err(MapError::Job(error)) => Some(Err(error)),
+        Err(refused) => panic!("the job was not accepted: {refused}"),
+    }
+}
 
 impl Need {
     fn take(&self) -> JoinHandle<u32> {
@@ -145,11 +156,10 @@ pub(crate) static ROWS: &[Row] = &[
         set.join_next().told()
     }),
     job("map", &["<brigade::Map<I, T> as Iterator>::next"], |it| {
-        it.home.map([it.need.take()], 1, JoinHandle::join).next().and_then(Result::ok).told()
+        mapped(it.home.map([it.need.take()], 1, JoinHandle::join).next()).told()
     }),
     job("map_unordered", &["<brigade::MapUnordered<I, T> as Iterator>::next"], |it| {
-        let mut results = it.home.map_unordered([it.need.take()], 1, JoinHandle::join);
-        results.next().and_then(Result::ok).told()
+        mapped(it.home.map_unordered([it.need.take()], 1, JoinHandle::join).next()).told()
     }),
     job("set.wait_all", &["brigade::TaskSet<T>::wait_all"], |it| {
         let mut set = set(it);
@@ -440,6 +450,8 @@ pub(crate) static EXCEPTIONS: &[(&str, &[&str])] = &[
             "<brigade::Pool as Executor>::accept_closure",
             "<brigade::Pool as Spawn>::spawn_obj",
             "<brigade::Pool as Spawner>::accept_future",
+            "<brigade::Map<I, T> as Stream>::poll_next",
+            "<brigade::MapUnordered<I, T> as Stream>::poll_next",
             "<brigade::Pool as ThreadPool>::scope",
             "<brigade::TaskSet<T> as Stream>::poll_next",
             "<brigade::time::HyperTimer as Timer>::sleep",

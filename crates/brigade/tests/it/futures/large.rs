@@ -41,7 +41,7 @@ type Verb = (&'static str, usize, fn(Handle));
 
 /// Functions, with a variant behind a comma, and how many copies of a future or closure the stack must have room for in a build without optimization: the
 /// caller's, one in each function that takes it by value, and one more in the caller of a verb that may return it.
-const VERBS: [Verb; 23] = [
+const VERBS: [Verb; 24] = [
     ("the future alone", 2, |_| assert_eq!(large().0[0], 42)),
     ("Handle::spawn", 3, |pool| drop(pool.spawn(large()))),
     ("spawn", 4, |pool| pool.enter(|| drop(spawn(large())))),
@@ -55,6 +55,7 @@ const VERBS: [Verb; 23] = [
     ("TaskSet::spawn", 3, |pool| _ = TaskSet::new(pool).spawn(large())),
     ("TaskSet::spawn, limited", 3, |pool| _ = TaskSet::new(pool).limit(1).spawn(large())),
     ("TaskSet::try_spawn", 4, |pool| _ = TaskSet::new(pool).try_spawn(large()).ok()),
+    ("SetJob<'_, T>::spawn", 5, |pool| _ = TaskSet::new(pool).job().spawn(large()).ok()),
     ("Scope::spawn", 2, |pool| pool.in_place_scope(|s| drop(s.spawn(large()))).unwrap()),
     ("Handle::execute", 8, |pool| pool.execute(closure())),
     ("Handle::submit", 8, |pool| drop(pool.submit(closure()))),

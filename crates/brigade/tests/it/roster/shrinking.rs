@@ -108,7 +108,7 @@ fn with_destructors(keep_alive: Duration, name: &'static str) -> (Pool, Arc<Atom
 #[test]
 fn a_departed_thread_has_really_ended() {
     use crate::support::crowd::threads_named;
-    let (pool, dropped) = with_destructors(Duration::from_millis(100), "retired-");
+    let (pool, dropped) = with_destructors(Duration::from_millis(500), "retired-");
     fill(&pool);
     assert_eq!(threads_named("retired-"), 3);
     await_idle_workers(&pool, 1);
