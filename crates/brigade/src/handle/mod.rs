@@ -19,7 +19,7 @@ use brigade_sync::time;
 
 use crate::engine::{Key, Shared, catch_up, current_pool, enter, find, forget, wait_until};
 #[cfg(doc)]
-use crate::values::Shutdown;
+use crate::values::{Reason, Shutdown};
 use crate::values::{Metrics, Report, ShutdownOptions, Threads};
 
 pub use cancel::cancelled;
