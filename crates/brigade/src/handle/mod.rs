@@ -18,9 +18,9 @@ use std::sync::Arc;
 use brigade_sync::time;
 
 use crate::engine::{Key, Shared, catch_up, current_pool, enter, find, forget, wait_until};
+use crate::values::{Metrics, Report, ShutdownOptions, Threads};
 #[cfg(doc)]
 use crate::values::{Reason, Shutdown};
-use crate::values::{Metrics, Report, ShutdownOptions, Threads};
 
 pub use cancel::cancelled;
 pub(crate) use cancel::discards;
