@@ -61,8 +61,9 @@ impl Drop for Main {
         let mut fate = self.0.lock();
         let (launch, is_started) = (fate.launch.take(), fate.is_started);
         drop(fate);
-        if is_started && let Some(launch) = launch {
-            launch(false);
+        match launch {
+            Some(launch) if is_started => launch(false),
+            _ => {}
         }
     }
 }

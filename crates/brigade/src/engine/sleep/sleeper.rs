@@ -62,8 +62,9 @@ impl Sleeper {
         let mut placed = self.placed.lock();
         // Under the lock: the worker takes the token, then locks in `runs`.
         let waits = placed.narrowed.is_none() && self.spot.parker.has_token();
-        if waits && let Some(thread) = placed.thread {
-            placed.narrowed = keep_off_this_cpu(thread);
+        match placed.thread {
+            Some(thread) if waits => placed.narrowed = keep_off_this_cpu(thread),
+            _ => {}
         }
     }
 
