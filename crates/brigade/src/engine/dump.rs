@@ -49,11 +49,10 @@ impl Shared {
         (dump, running)
     }
 
-    /// Calls a closure with the index and the record of each worker. Returns `false` if the pool and its
-    /// threads have ended.
+    /// Calls a closure with the index and the record of each worker. Returns `false` if the pool [is over](Self::is_over).
     pub(crate) fn each_record(&self, call: &mut dyn FnMut(usize, &Record)) -> bool {
         // First: an observer that learns of the end does not call again.
-        let is_over = self.idle.snapshot().terminated() && self.idle.roster().indices.in_use() == 0;
+        let is_over = self.is_over();
         self.queues.peers.iter().for_each(|(index, peer)| call(index, &peer.record));
         !is_over
     }

@@ -115,10 +115,14 @@ impl Shared {
         !self.ledger.off_pool.is_over(false) || !self.tasks.is_empty()
     }
 
+    /// Whether the pool and its threads have ended, and no work off the pool is left.
+    pub(in crate::engine) fn is_over(&self) -> bool {
+        self.idle.roster().have_all_left() && !self.has_late_work()
+    }
+
     /// If the pool has ended, drops the hooks: the pool may be kept in memory by threads that have used it.
     pub(in crate::engine) fn drop_hooks(&self) {
-        let is_over = || self.idle.roster().have_all_left() && !self.has_late_work();
-        if self.hooks.lock().is_none() || !is_over() {
+        if self.hooks.lock().is_none() || !self.is_over() {
             return;
         }
         // A thread that waits for the end of the pool waits for this, too.
