@@ -156,7 +156,8 @@ where
         }
     };
     let end = |state| free.lock().extend(state);
-    run(items.range(), grain, &Body { begin: || None, work, end, reduce: |(), ()| () });
+    let body = Body { begin: || None, work, end, reduce: |(), ()| () };
+    install_here(|| split(items.range(), grain, &body));
 }
 
 /// Like [`par_for`], until a call returns an error: items that have not begun by then may be skipped.
@@ -195,7 +196,7 @@ where
         }
     };
     let body = Body { begin: || None, work, end: identity, reduce: Option::or };
-    run(items.range(), grain, &body).map_or(Ok(()), Err)
+    install_here(|| split(items.range(), grain, &body)).map_or(Ok(()), Err)
 }
 
 /// Calls a closure for each number of a range, or for each item of a slice, in parallel if workers are idle, and returns the
@@ -223,11 +224,15 @@ where
     F: Fn(I::Item) -> R + Sync,
 {
     let work = |results: &mut Vec<R>, part| results.extend(items.items(part).map(&call));
-    let reduce = |mut results: Vec<R>, mut more| {
+    let reduce = |mut results: Vec<R>, mut more: Vec<R>| {
+        if results.is_empty() {
+            return more;
+        }
         results.append(&mut more);
         results
     };
-    run(items.range(), grain, &Body { begin: Vec::new, work, end: identity, reduce })
+    let body = Body { begin: Vec::new, work, end: identity, reduce };
+    install_here(|| split(items.range(), grain, &body))
 }
 
 /// Calls a closure for each chunk of a slice, in parallel if workers are idle.
@@ -331,7 +336,8 @@ where
     let work = |done: &mut Option<R>, part| {
         *done = both(done.take(), items.items(part).map(&map).reduce(&reduce));
     };
-    run(items.range(), grain, &Body { begin: || None, work, end: identity, reduce: both })
+    let body = Body { begin: || None, work, end: identity, reduce: both };
+    install_here(|| split(items.range(), grain, &body))
 }
 
 /// The items of a loop.
@@ -387,20 +393,8 @@ struct Body<B, W, E, R> {
 #[track_caller]
 fn run_each<I: Items>(items: I, grain: usize, work: impl Fn(I) + Sync) {
     let work = |(): &mut (), items| work(items);
-    run(items, grain, &Body { begin: || (), work, end: identity, reduce: |(), ()| () });
-}
-
-#[track_caller]
-fn run<I, S, O, B, W, E, R>(items: I, grain: usize, body: &Body<B, W, E, R>) -> O
-where
-    I: Items,
-    O: Send,
-    B: Fn() -> S + Sync,
-    W: Fn(&mut S, I) + Sync,
-    E: Fn(S) -> O + Sync,
-    R: Fn(O, O) -> O + Sync,
-{
-    install_here(|| split(items, grain.max(1), body))
+    let body = Body { begin: || (), work, end: identity, reduce: |(), ()| () };
+    install_here(|| split(items, grain, &body));
 }
 
 /// Runs the items, and reduces the results in their order.
@@ -413,7 +407,7 @@ where
     E: Fn(S) -> O + Sync,
     R: Fn(O, O) -> O + Sync,
 {
-    let Body { begin, work, end, reduce } = body;
+    let (Body { begin, work, end, reduce }, grain) = (body, grain.max(1));
     let mut state = begin();
     while items.len() > grain {
         if with_worker(|own| own.is_some_and(Worker::has_forked_nothing)) {

@@ -11,7 +11,7 @@ use brigade::{
     Builder, Handle, Pool, Reason, map_reduce, par_chunks, par_chunks_mut, par_for, par_for_with,
     par_map, try_par_for,
 };
-use brigade_testkit::{Gate, Meeting, test};
+use brigade_testkit::{Gate, Meeting, eventually, test};
 
 use super::pools::for_every_pool;
 use crate::support::busy::held;
@@ -220,12 +220,19 @@ fn each_thread_of_a_loop_makes_one_state(builder: Builder) {
     pool.install(|| par_for_with(0..0, 1, || unreachable!("no item"), |_: &mut (), _| ())).unwrap();
 }
 
+/// The other thread runs items until the state is gone.
 #[test(for_both_queueings)]
-fn the_state_of_a_panic_runs_no_other_item(builder: Builder) {
-    let pool = builder.threads(1).build().unwrap();
-    let living = AtomicUsize::new(0);
-    let call = |_: &mut Living<'_>, index| assert!(index != 7, "7 panics");
-    let run = || pool.install(|| par_for_with(0..100, 3, || Living::new(&living), call));
+fn the_state_of_a_panic_is_dropped_at_once(builder: Builder) {
+    let pool = builder.threads(2).prestart(2).build().unwrap();
+    let (living, meeting) = (AtomicUsize::new(0), Meeting::of(2));
+    let call = |_: &mut Living<'_>, index| {
+        if index == 0 || index == 50 {
+            assert!(meeting.attend(), "both halves run at once");
+            assert!(index > 0, "0 panics");
+            eventually("it is dropped", || living.load(Ordering::Relaxed) == 1);
+        }
+    };
+    let run = || pool.install(|| par_for_with(0..100, 1, || Living::new(&living), call));
     panic::catch_unwind(AssertUnwindSafe(run)).unwrap_err();
     assert_eq!(living.into_inner(), 0);
 }
