@@ -6,9 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use brigade::{Builder, Handle, MapError, Pool, Reason};
+use brigade::{Builder, Handle, MapError, Pool, Reason, WhenFull};
 use brigade_testkit::{Gate, test};
 
+use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 
 #[test(for_both_queueings)]
@@ -156,9 +157,27 @@ fn a_job_of_the_pool_may_map_on_it(builder: Builder) {
     assert!(sums.eq((0..10_u64).map(|n| n * n.saturating_sub(1) / 2)));
 }
 
-#[test]
-fn a_full_pool_takes_its_time_or_gives_the_call_back() {
-    let pool = Pool::builder().threads(2).capacity(1).build().unwrap();
-    assert!(pool.map(0..100, 10, |index| index).map(Result::unwrap).eq(0..100));
-    assert_eq!(pool.map_unordered(0..100, 10, |index| index).map(Result::unwrap).count(), 100);
+#[test(when_full in [WhenFull::Block, WhenFull::Reject])]
+fn a_full_pool_takes_its_time_or_gives_the_call_back(when_full: WhenFull) {
+    let pool = Pool::builder().threads(1).capacity(1).when_full(when_full).build().unwrap();
+    let unordered = pool.map_unordered(0..100, 10, |index| index).map(Result::unwrap);
+    assert_eq!(unordered.count(), 100, "never rejected");
+    if when_full == WhenFull::Block {
+        assert!(pool.map(0..100, 10, |index| index).map(Result::unwrap).eq(0..100));
+        return;
+    }
+    let gate = Gate::closed();
+    occupy(&pool, &gate);
+    let results = pool.map(0..2, 2, |index| index).map(|result| match result {
+        Ok(index) => index,
+        Err(MapError::Rejected(rejected)) => {
+            assert_eq!(rejected.reason(), Reason::Full);
+            gate.open();
+            rejected.into_inner()() + 10
+        }
+        Err(other) => panic!("{other:?}"),
+    });
+    let waits = pool.try_submit(|| ()).unwrap();
+    assert_eq!(results.collect::<Vec<_>>(), [10, 11], "the queue was full");
+    waits.join().unwrap();
 }
