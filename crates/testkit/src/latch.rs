@@ -16,7 +16,9 @@ impl Latch {
             state.0 = true;
             std::mem::take(&mut state.1)
         };
-        wakers.into_iter().for_each(Waker::wake);
+        for waker in wakers {
+            waker.wake();
+        }
     }
 
     /// Wakes all waiting futures although the latch is closed. The wakers are kept, one for each future: with one for each

@@ -100,8 +100,11 @@ fn substitute() -> io::Result<&'static Pool> {
 /// Has a thread run the jobs that were submitted while none could be started. It is none of the default pool, which may be idle meanwhile.
 fn take_over() {
     if IS_SUBSTITUTED.swap(false, Ordering::Relaxed) {
-        let run =
-            || SUBSTITUTE.get().get().into_iter().for_each(|left| left.shared.run_all(wait_until));
+        let run = || {
+            if let Some(left) = SUBSTITUTE.get().get() {
+                left.shared.run_all(wait_until);
+            }
+        };
         let started = NewThread::new("brigade-substitute".into(), None, run).start();
         if started.is_err() {
             IS_SUBSTITUTED.store(true, Ordering::Relaxed);

@@ -384,7 +384,9 @@ impl<T> TaskSet<T> {
             } else if let Err(job) = at.accept(class, job) {
                 // Dropped before the job is taken apart, so that the job is not listed.
                 drop(handle);
-                limit.into_iter().for_each(|limit| limit.ended(number));
+                if let Some(limit) = limit {
+                    limit.ended(number);
+                }
                 return Err(at.rejected(back(job)));
             }
             Ok(handle)

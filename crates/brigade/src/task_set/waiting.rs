@@ -156,7 +156,9 @@ impl<T> TaskSet<T> {
                     self.has_ended(usize::MAX);
                     // A task may wait for the next job to end.
                     let waker = self.completions.stop_waiting();
-                    contain(|| waker.into_iter().for_each(Waker::wake));
+                    if let Some(waker) = waker {
+                        contain(|| waker.wake());
+                    }
                 }
                 self.ended.extend(self.pending.remove(number));
                 self.limit.iter().for_each(|limit| limit.ended(number));

@@ -86,7 +86,9 @@ pub(super) fn end() {
         clock.look();
         clock.thread.take()
     });
-    thread.into_iter().for_each(|thread| drop(thread.join()));
+    if let Some(thread) = thread {
+        drop(thread.join());
+    }
 }
 
 /// The clock's thread.

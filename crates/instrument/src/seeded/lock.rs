@@ -161,7 +161,9 @@ impl Condvar {
         drop(guard);
         // Once: it may be woken for no reason.
         waiter.block();
-        deadline.into_iter().for_each(clock::forget);
+        if let Some(deadline) = deadline {
+            clock::forget(deadline);
+        }
         self.0.remove(&waiter);
         let Ok(guard) = lock.lock() else { unreachable!("there is no poison") };
         guard
