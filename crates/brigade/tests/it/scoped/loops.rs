@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::panic::{self, AssertUnwindSafe, panic_any};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 
 use brigade::{
@@ -220,21 +220,39 @@ fn each_thread_of_a_loop_makes_one_state(builder: Builder) {
     pool.install(|| par_for_with(0..0, 1, || unreachable!("no item"), |_: &mut (), _| ())).unwrap();
 }
 
-/// The other thread runs items until the state is gone.
+/// A state of a loop, and whether its call has panicked.
+struct Panicking<'a> {
+    is_dropped: &'a AtomicBool,
+    has_panicked: bool,
+}
+
+impl Drop for Panicking<'_> {
+    fn drop(&mut self) {
+        self.is_dropped.fetch_or(self.has_panicked, Ordering::Relaxed);
+    }
+}
+
+/// The other thread is still in the loop then.
 #[test(for_both_queueings)]
 fn the_state_of_a_panic_is_dropped_at_once(builder: Builder) {
     let pool = builder.threads(2).prestart(2).build().unwrap();
-    let (living, meeting) = (AtomicUsize::new(0), Meeting::of(2));
-    let call = |_: &mut Living<'_>, index| {
-        if index == 0 || index == 50 {
+    let (is_dropped, is_seen, meeting) =
+        (AtomicBool::new(false), AtomicBool::new(false), Meeting::of(2));
+    let init = || Panicking { is_dropped: &is_dropped, has_panicked: false };
+    let call = |state: &mut Panicking<'_>, index| {
+        assert!(!state.has_panicked, "it runs no other item");
+        if index == 0 {
+            state.has_panicked = true;
+            assert!(!meeting.attend(), "0 panics");
+        } else if index == 50 {
             assert!(meeting.attend(), "both halves run at once");
-            assert!(index > 0, "0 panics");
-            eventually("it is dropped", || living.load(Ordering::Relaxed) == 1);
+            eventually("it is dropped", || is_dropped.load(Ordering::Relaxed));
+            is_seen.store(true, Ordering::Relaxed);
         }
     };
-    let run = || pool.install(|| par_for_with(0..100, 1, || Living::new(&living), call));
+    let run = || pool.install(|| par_for_with(0..100, 1, init, call));
     panic::catch_unwind(AssertUnwindSafe(run)).unwrap_err();
-    assert_eq!(living.into_inner(), 0);
+    assert!(is_seen.into_inner());
 }
 
 /// The second error is returned before the first, by another thread.
