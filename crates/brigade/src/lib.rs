@@ -269,7 +269,7 @@ work with this one](guide::works_with).\n\n"
 //
 //     guide
 //     integrations
-//     task_set   time
+//     task_set   time   limited
 //     fork
 //     spawn
 //     io
@@ -305,6 +305,7 @@ mod integrations;
 #[cfg(feature = "io")]
 #[doc(alias = "net")]
 pub mod io;
+mod limited;
 mod pool;
 mod task_set;
 pub mod time;
@@ -349,6 +350,7 @@ pub use integrations::OrxScope;
 #[cfg(feature = "unstable-foreign")]
 #[doc(hidden)]
 pub use integrations::foreign;
+pub use limited::Limited;
 pub use pool::{
     Builder, Pool, ThreadName, blocking, current_priority, current_worker, current_worker_index,
     default_pool, execute, job, set_default_pool, spawn, submit, try_execute, try_execute_locally,

@@ -44,6 +44,8 @@ pub struct Dump {
     pub queued_high: usize,
     /// Queued low jobs.
     pub queued_low: usize,
+    /// Jobs that wait for their turn in a `Limited` of brigade.
+    pub queued_limited: u64,
     /// Futures, also local futures, waiting to be woken, or about to be polled again.
     pub pending_futures: usize,
     /// The jobs cancelled so far, by cause.
@@ -239,6 +241,9 @@ impl Dump {
         let Self { queued_high, queued_low, .. } = self;
         if queued_high + queued_low > 0 {
             writeln!(f, "  {queued_high} high jobs and {queued_low} low ones queued")?;
+        }
+        if self.queued_limited > 0 {
+            writeln!(f, "  {} jobs wait for their turn in a `Limited`", self.queued_limited)?;
         }
         if self.cancelled.sum() > 0 {
             writeln!(f, "  cancelled: {}", self.cancelled)?;

@@ -82,6 +82,7 @@ fn call(world: &World, verb: &Verb, kept: &mut Kept) {
             jobs::free(world, *locally, run, body, *end, kept);
         }
         Verb::Set(set) => jobs::set(world, set),
+        Verb::Limited(run, work, end) => jobs::limited(world, run, work, *end, kept),
         Verb::Join(one, two) => forks::join(world, one, two),
         Verb::Scope(parts) => forks::scope(world, parts),
         Verb::InPlaceScope(jobs, own, waits) => forks::in_place_scope(world, jobs, own, *waits),

@@ -38,6 +38,13 @@ const OF_A_THREAD: Table = &[
     }),
     (1, |source| Verb::Free(source.one_in(2), source.body(), source.body(), source.later())),
     (1, |source| Verb::Set(source.tasks())),
+    (1, |source| {
+        let work = match source.one_in(2) {
+            true => Work::Async(source.future()),
+            false => Work::Closure(source.body()),
+        };
+        Verb::Limited(source.body(), work, source.end())
+    }),
     (2, |source| Verb::Join(source.verbs(), source.verbs())),
     (1, |source| Verb::Scope(source.list(3, Source::verbs))),
     (1, |source| {

@@ -48,6 +48,28 @@ pub(crate) fn patiently(
     kept.keep(world, world.pool.spawn(future(world, &spawned.0)), spawned.1);
 }
 
+/// In turns with all jobs of the view that the pool's jobs share.
+pub(crate) fn limited(world: &World, run: &Body, work: &Work, end: End, kept: &mut Kept) {
+    let (claim, run) = world.job(run);
+    match world.limited.try_execute(world.alone(run)) {
+        Ok(()) => claim.must_run(),
+        Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
+    }
+    let submitted = match work {
+        Work::Closure(body) => world
+            .limited
+            .try_submit(world.alone(world.body(body)))
+            .map_err(|rejected| world.refused(rejected.reason(), rejected.into_inner())),
+        Work::Async(body) => world
+            .limited
+            .try_spawn(future(world, body))
+            .map_err(|rejected| world.refused(rejected.reason(), rejected.into_inner())),
+    };
+    if let Ok(handle) = submitted {
+        kept.keep(world, handle, end);
+    }
+}
+
 pub(crate) fn execute_batch(world: &World, bodies: &[Body]) {
     let (claims, jobs): (Vec<_>, Vec<_>) = bodies.iter().map(|body| world.job(body)).unzip();
     match world.pool.job().execute_batch(jobs) {

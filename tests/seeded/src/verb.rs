@@ -28,6 +28,8 @@ pub(crate) enum Verb {
     /// The free functions: `execute`, on this worker only or not, and `submit`.
     Free(bool, Body, Body, End),
     Set(Tasks),
+    /// In a view of the pool with a limit of one: of a closure without a handle, and of work with one.
+    Limited(Body, Work, End),
     Join(Vec<Verb>, Vec<Verb>),
     Scope(Vec<Vec<Verb>>),
     /// The jobs, the operations of the scope's own thread, and whether it joins the jobs.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use brigade::{Cause, Handle, JoinError, JoinHandle, Reason};
+use brigade::{Cause, Handle, JoinError, JoinHandle, Limited, Reason};
 
 use crate::act::act;
 use crate::judge;
@@ -17,8 +17,10 @@ use crate::verb::{Body, End, Micros, Panics};
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) pool: Handle,
-    /// Another pool, whose jobs use this one, and the other way round.
-    other: Option<Handle>,
+    /// A view of the pool that runs one job at once.
+    pub(crate) limited: Limited,
+    /// Another pool with its view, whose jobs use this one, and the other way round.
+    other: Option<(Handle, Limited)>,
     pub(crate) ledger: Ledger,
     shared: Arc<Shared>,
     /// The pool will be discarded, and then refuses what its jobs submit.
@@ -39,6 +41,8 @@ struct Shared {
     is_sure: bool,
     /// The pool may have been closed.
     closed: AtomicBool,
+    /// A limited job is in a part of it that does not wait.
+    is_alone: AtomicBool,
 }
 
 /// The payload of a panic that belongs to the program.
@@ -71,15 +75,15 @@ pub(crate) fn micros(time: Micros) -> Duration {
 impl World {
     pub(crate) fn new(pool: Handle, ends: bool, is_sure: bool) -> Self {
         let (ends, closed) = (AtomicBool::new(ends), AtomicBool::new(false));
-        let shared = Arc::new(Shared { ends, is_sure, closed });
-        let (other, ledger) = (None, Ledger::default());
+        let shared = Arc::new(Shared { ends, is_sure, closed, is_alone: AtomicBool::new(false) });
+        let (other, ledger, limited) = (None, Ledger::default(), pool.limited(1));
         let (is_discarded, accepts, evicts) = Default::default();
-        Self { pool, other, ledger, shared, is_discarded, accepts, evicts, depth: 0 }
+        Self { pool, limited, other, ledger, shared, is_discarded, accepts, evicts, depth: 0 }
     }
 
     /// With another pool, whose jobs use this one, and the other way round.
     pub(crate) fn beside(self, other: Handle) -> Self {
-        Self { other: Some(other), ..self }
+        Self { other: Some((other, other.limited(1))), ..self }
     }
 
     /// A full pool does not reject a job that waits for room.
@@ -104,10 +108,12 @@ impl World {
 
     /// As jobs of the other pool, if there is one.
     pub(crate) fn across(&self) -> Self {
-        match self.other {
-            Some(other) => Self { pool: other, other: Some(self.pool), ..self.clone() },
-            None => self.clone(),
+        let mut across = self.clone();
+        if let Some((pool, limited)) = across.other.take() {
+            across.other = Some((self.pool, self.limited.clone()));
+            (across.pool, across.limited) = (pool, limited);
         }
+        across
     }
 
     /// Whether there is another pool.
@@ -155,6 +161,26 @@ impl World {
 
     pub(crate) fn loses(&self) -> bool {
         self.evicts || self.shared.ends.load(Relaxed)
+    }
+
+    /// Looks that no other limited job runs before and after a body.
+    pub(crate) fn alone<T, F: FnOnce() -> T>(&self, run: F) -> impl FnOnce() -> T + use<T, F> {
+        let world = self.clone();
+        move || {
+            world.is_alone();
+            let result = run();
+            world.is_alone();
+            result
+        }
+    }
+
+    fn is_alone(&self) {
+        // Those of the other pool have their own view.
+        if !self.is_pair() {
+            assert!(!self.shared.is_alone.swap(true, Relaxed), "two limited jobs run");
+            brigade_sync::thread::yield_now();
+            self.shared.is_alone.store(false, Relaxed);
+        }
     }
 
     /// The body of a job that returns something.

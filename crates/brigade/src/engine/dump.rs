@@ -29,6 +29,7 @@ impl Shared {
         dump.queued = self.queues.injectors.len();
         dump.queued_high = self.queues.lanes.len_of(Priority::High);
         dump.queued_low = self.queues.lanes.len_of(Priority::Low);
+        dump.queued_limited = self.ledger.limited();
         dump.pending_futures = self.tasks.len();
         dump.cancelled = self.ledger.ended(&self.queues.peers).cancelled;
         let mut running = Vec::new();

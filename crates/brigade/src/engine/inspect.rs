@@ -30,6 +30,8 @@ impl Shared {
         let of_class = |class| self.queues.lanes.len_of(class) as u64;
         let (high, low) = (of_class(Priority::High), of_class(Priority::Low));
         let queued = (queued + self.queues.injectors.len() as u64 + high + low).max(seen);
+        let limited = ledger.limited();
+        let queued = queued + limited;
         let totals = ledger.ended(peers);
         // Never less than a number returned before.
         let accepted = ledger.tell(accepted.max(totals.ended()));
@@ -64,6 +66,7 @@ impl Shared {
             queued,
             queued_high: high.min(queued),
             queued_low: low.min(queued - high.min(queued)),
+            queued_limited: limited.min(queued),
             running,
             workers,
         }

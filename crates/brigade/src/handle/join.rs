@@ -49,9 +49,9 @@ pub struct JoinHandle<T> {
     inner: Option<brigade_task::JoinHandle<T>>,
     /// The pool of the job.
     key: Key,
-    /// Whether only one worker may run the job: a [local](crate::spawn_local) future or a share of a
-    /// [broadcast](crate::Handle::broadcast).
-    is_mail: bool,
+    /// Whether a wait may not run the job in place: a [local](crate::spawn_local) future, a share of a
+    /// [broadcast](crate::Handle::broadcast), or a [limited](crate::Limited) job.
+    is_bound: bool,
     /// Whether dropping the handle cancels the job.
     cancels: bool,
     /// Shared by the cancel handles; made by the first `cancel_handle`.
@@ -67,14 +67,14 @@ const GONE: JoinError = JoinError::Cancelled(Cause::Ended);
 
 impl<T> JoinHandle<T> {
     pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
-        let (is_mail, cancels, turn) = (false, false, Turn::default());
-        Self { inner: Some(inner), key, is_mail, cancels, canceller: OnceLock::new(), turn }
+        let (is_bound, cancels, turn) = (false, false, Turn::default());
+        Self { inner: Some(inner), key, is_bound, cancels, canceller: OnceLock::new(), turn }
     }
 
-    /// Makes the handle of a job that only one worker may run.
-    pub(crate) fn of_mail(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
+    /// Makes the handle of a job that no wait may run in place.
+    pub(crate) fn of_bound(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
         let mut this = Self::new(inner, key);
-        this.is_mail = true;
+        this.is_bound = true;
         this
     }
 
@@ -153,15 +153,15 @@ impl<T> JoinHandle<T> {
 
     /// Waits until the job has ended. Returns `false` if it never would.
     fn wait(&mut self) -> bool {
-        let (key, is_mail) = (self.key, self.is_mail);
+        let (key, is_bound) = (self.key, self.is_bound);
         match &mut self.inner {
             Some(inner) if !inner.is_finished() => {
                 // The common case: a closure that no thread has begun to run.
                 let has_run = with_worker(|worker| match worker {
-                    Some(worker) if !is_mail => runs_here(worker, key, inner),
+                    Some(worker) if !is_bound => runs_here(worker, key, inner),
                     _ => false,
                 });
-                has_run || Ended::wait(inner.waiter(), key, is_mail)
+                has_run || Ended::wait(inner.waiter(), key, is_bound)
             }
             _ => true,
         }
@@ -343,8 +343,8 @@ fn runs_here(worker: &Worker, key: Key, job: &JobHandle) -> bool {
 pub(crate) struct Ended<'a> {
     job: JobWaiter<'a>,
     key: Key,
-    /// Whether only one worker may run the job.
-    is_mail: bool,
+    /// Whether this wait may not run the job.
+    is_bound: bool,
     listed: Option<Waiting>,
     is_circular: bool,
     /// Whether the job is a future that was polled here and is queued again.
@@ -352,15 +352,15 @@ pub(crate) struct Ended<'a> {
 }
 
 impl<'a> Ended<'a> {
-    pub(crate) fn new(job: JobWaiter<'a>, key: Key, is_mail: bool) -> Self {
-        Self { job, key, is_mail, listed: None, is_circular: false, gives_way: false }
+    pub(crate) fn new(job: JobWaiter<'a>, key: Key, is_bound: bool) -> Self {
+        Self { job, key, is_bound, listed: None, is_circular: false, gives_way: false }
     }
 
     /// Waits for the job. Returns `false` if it never ends.
     #[cold]
     #[inline(never)]
-    pub(crate) fn wait(job: JobWaiter<'a>, key: Key, is_mail: bool) -> bool {
-        let mut this = Self::new(job, key, is_mail);
+    pub(crate) fn wait(job: JobWaiter<'a>, key: Key, is_bound: bool) -> bool {
+        let mut this = Self::new(job, key, is_bound);
         wait_as(Some(key), &mut |worker| match worker {
             Some(worker) => {
                 _ = runs_in_place() && this.run_part(worker);
@@ -398,7 +398,7 @@ impl engine::Awaited for Ended<'_> {
     }
 
     fn patience(&self) -> Option<Duration> {
-        if self.job.is_queued() { Some(engine::LOOK_AGAIN) } else { None }
+        if !self.is_bound && self.job.is_queued() { Some(engine::LOOK_AGAIN) } else { None }
     }
 
     /// Runs the job if no thread has begun to. A future queued again after a poll gives way to other jobs. A job
@@ -408,7 +408,7 @@ impl engine::Awaited for Ended<'_> {
         let gives_way = core::mem::take(&mut self.gives_way);
         let runs = !gives_way
             && worker.is_of(self.key)
-            && !self.is_mail
+            && !self.is_bound
             && worker.run_in_place(|stop| self.job.settle_if_unclaimed(stop));
         self.gives_way = runs && self.job.is_queued();
         runs
@@ -422,10 +422,10 @@ impl<T> Future for JoinHandle<T> {
     /// If the outcome was taken before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(self.inner.is_some(), "{TAKEN}");
-        let (key, is_mail) = (self.key, self.is_mail);
+        let (key, is_bound) = (self.key, self.is_bound);
         let Some(inner) = self.alive() else { return Poll::Ready(Err(GONE)) };
         if inner.is_queued() {
-            let mut ended = Ended::new(inner.waiter(), key, is_mail);
+            let mut ended = Ended::new(inner.waiter(), key, is_bound);
             let mut run = |worker: &Worker| _ = runs_in_place() && ended.run_part(worker);
             awaited::run_awaited(context, &mut run);
         }

@@ -31,10 +31,11 @@ const COUNTERS: [Metric<Metrics>; 12] = [
     ("brigade_wakes_total", "How often workers were woken", |pool| sum(pool, |of| of.wakes)),
 ];
 
-const GAUGES: [Metric<Metrics>; 7] = [
+const GAUGES: [Metric<Metrics>; 8] = [
     ("brigade_jobs_queued", "Jobs that are queued", |pool| pool.queued),
     ("brigade_jobs_queued_high", "High jobs that are queued", |pool| pool.queued_high),
     ("brigade_jobs_queued_low", "Low jobs that are queued", |pool| pool.queued_low),
+    ("brigade_jobs_queued_limited", "Jobs that wait for a `Limited`", |pool| pool.queued_limited),
     ("brigade_jobs_running", "Jobs that run, and pending futures", |pool| pool.running),
     ("brigade_threads", "Threads", |pool| pool.threads as u64),
     ("brigade_threads_busy", "Threads that have a job", |pool| pool.busy_threads as u64),
@@ -81,7 +82,7 @@ fn sum(pool: &Metrics, count: fn(&WorkerMetrics) -> u64) -> u64 {
 /// | `brigade_jobs_accepted_total`, `…_executed_total`, `…_panicked_total`, `…_cancelled_total`, `…_rejected_total` | counter | jobs |
 /// | `brigade_jobs_cancelled_asked_total`, `brigade_jobs_cancelled_deadline_total`, `brigade_jobs_evicted_total`, `brigade_jobs_cancelled_ended_total` | counter | the cancelled jobs, by [cause](crate::Cause) |
 /// | `brigade_steals_total`, `brigade_parks_total`, `brigade_wakes_total` | counter | all workers |
-/// | `brigade_jobs_queued`, `…_queued_high`, `…_queued_low`, `brigade_jobs_running` | gauge | jobs now |
+/// | `brigade_jobs_queued`, `…_queued_high`, `…_queued_low`, `…_queued_limited`, `brigade_jobs_running` | gauge | jobs now |
 /// | `brigade_threads`, `brigade_threads_busy`, `brigade_threads_parked` | gauge | threads now |
 /// | `brigade_worker_jobs_executed_total`, `…_steals_total`, `…_parks_total`, `…_wakes_total`, `…_panics_total`, `…_jobs_queued` | as above | each worker, with [`per_worker`](Self::per_worker) |
 /// | `brigade_worker_busy_microseconds_total` | counter | the same, if the pool [observes its jobs](crate::Builder::observe_jobs) |

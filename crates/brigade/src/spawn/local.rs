@@ -143,7 +143,7 @@ where
             };
             own.accept_local();
             own.shared.send_local(index, job);
-            spawned = Some(JoinHandle::of_mail(handle, key));
+            spawned = Some(JoinHandle::of_bound(handle, key));
         }
         _ => {}
     });

@@ -142,6 +142,15 @@ impl<'a> At<'a> {
         }
     }
 
+    /// Whether the pool would reject a job submitted now.
+    pub(crate) fn refuses(self) -> bool {
+        match self {
+            At::Worker(worker) => worker.discards(),
+            At::Outside(shared) => shared.is_closed(),
+            At::Gone(_) => true,
+        }
+    }
+
     /// Accepts a job of a class to which the pool agreed before it was closed.
     ///
     /// # Errors

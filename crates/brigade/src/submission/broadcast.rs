@@ -81,7 +81,7 @@ impl Handle {
         });
         // The shares may have ended.
         drop_contained(call);
-        let of_worker = |(_, handle)| JoinHandle::of_mail(handle, self.key);
+        let of_worker = |(_, handle)| JoinHandle::of_bound(handle, self.key);
         match shares {
             Ok(shares) => shares.into_iter().map(of_worker).collect(),
             Err(reason) => refuse(reason),

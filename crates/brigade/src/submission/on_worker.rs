@@ -93,7 +93,7 @@ impl JobOnWorker {
         let watcher = watcher_of(key, Location::caller(), name, class);
         let made = make_job(watcher, None, options, Box::new(job));
         let sent = submit_job(made, |share| send(key, index, share), unmade::<T>);
-        sent.map(|handle| JoinHandle::of_mail(handle, key)).or_else(returned)
+        sent.map(|handle| JoinHandle::of_bound(handle, key)).or_else(returned)
     }
 }
 

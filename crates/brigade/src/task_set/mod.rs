@@ -62,7 +62,7 @@ use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::{budget::Turn, time};
 use brigade_task::{Completions, Job, JoinError, Spawnable, is_large};
 
-use crate::engine::{At, Group, Key, Members, Permit, Shared, class_here, reach_once};
+use crate::engine::{Group, Key, Members, Permit, class_here, reach_once};
 use crate::handle::awaited::note_pool;
 use crate::handle::{Handle, JoinHandle, cancel, cancel_at_drop};
 use crate::pool::here;
@@ -371,8 +371,7 @@ impl<T> TaskSet<T> {
         let (number, limit) = (self.next, self.limit.as_ref());
         assert!(number != usize::MAX, "as many jobs as a set may be given");
         let handle = reach_once(self.pool.key, |at| {
-            let Some(shared) = at.shared().filter(|shared| limit.is_none() || !refuses(at, shared))
-            else {
+            let Some(shared) = at.shared().filter(|_| limit.is_none() || !at.refuses()) else {
                 return Err(at.rejected(work));
             };
             let is_admitted = limit.is_none_or(|limit| limit.admit());
@@ -755,14 +754,6 @@ impl<T> TaskSet<T> {
         let left = self.limit.iter().filter(|_| self.is_here() && handle.leave());
         left.for_each(|limit| limit.ended(number));
         drop(JoinHandle::new(handle, self.pool.key));
-    }
-}
-
-/// Whether the pool would reject a job submitted now.
-fn refuses(at: At<'_>, shared: &Shared) -> bool {
-    match at.worker() {
-        Some(worker) => worker.discards(),
-        None => shared.is_closed(),
     }
 }
 

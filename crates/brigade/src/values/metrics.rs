@@ -169,13 +169,15 @@ pub struct Metrics {
     /// Submissions rejected, for any [reason](crate::Reason). They are not accepted jobs, and failed `reserve`s do
     /// not count.
     pub rejected: u64,
-    /// Jobs in the queues.
+    /// Jobs in the queues, and jobs that wait for their turn in a [`Limited`](crate::Limited).
     #[doc(alias = "queued_count")]
     pub queued: u64,
     /// The queued jobs of the class [`High`](crate::Priority::High).
     pub queued_high: u64,
     /// The queued jobs of the class [`Low`](crate::Priority::Low).
     pub queued_low: u64,
+    /// The queued jobs that wait for their turn in a [`Limited`](crate::Limited), of any class.
+    pub queued_limited: u64,
     /// Jobs started and not ended, including pending futures.
     pub running: u64,
     /// Threads, including threads about to be started.

@@ -11,7 +11,7 @@ use crate::pools::{await_threads, is_forked, occupy, ready, refuses, works_still
 use crate::verbs::all_work_comes_back;
 
 fn check(pool: &Pool) {
-    let handle = pool.handle();
+    let (handle, limited) = (pool.handle(), pool.limited(1));
     assert_in_child(vec![
         claim("execute", || refuses(|| handle.execute(|| ()))),
         claim("submit", || refuses(|| drop(handle.submit(|| ())))),
@@ -33,6 +33,14 @@ fn check(pool: &Pool) {
         claim("a set with a limit", || {
             let mut set = TaskSet::new(handle).limit(1);
             is_forked(set.try_submit(|| ()))
+        }),
+        claim("a limited view", || {
+            let made_here = handle.limited(1);
+            [&limited, &made_here].iter().all(|limited| {
+                is_forked(limited.try_execute(|| ()))
+                    && limited.try_spawn(async {}).is_err()
+                    && refuses(|| drop(limited.submit(|| ())))
+            })
         }),
     ]);
 }

@@ -15,6 +15,7 @@ mod driver;
 mod futures;
 mod jobs;
 mod lifecycle;
+mod limited;
 mod local_pool;
 mod observe;
 mod priorities;

@@ -20,6 +20,8 @@ pub(crate) struct Ledger {
     pub(in crate::engine) off_pool: OffPool,
     /// How many jobs have ended while queued.
     left: AtomicU64,
+    /// How many accepted jobs wait for the permit of a `Limited`, in no queue of the pool.
+    limited: AtomicU64,
     /// How many jobs the pool has rejected.
     rejected: AtomicU64,
     /// The largest number of accepted jobs ever told.
@@ -61,8 +63,24 @@ impl Ledger {
         let pushed = queues.pushed();
         let accepted = pushed + queues.peers.sum(&|counters| counters.accepted.get());
         let accepted = accepted + self.totals.lock().accepted;
+        // Last: a job that leaves its line is counted here first.
         let again = queues.peers.sum(&|counters| counters.moved.get()) + wakes();
-        accepted.saturating_sub(again)
+        accepted.saturating_sub(again) + self.limited()
+    }
+
+    /// Counts an accepted job that waits for the permit of a `Limited`.
+    pub(crate) fn begin_limited(&self) {
+        self.limited.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a job that does so no longer, before it is counted elsewhere: no reading counts it twice.
+    pub(crate) fn end_limited(&self) {
+        self.limited.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// How many jobs wait for the permit of a `Limited`.
+    pub(in crate::engine) fn limited(&self) -> u64 {
+        self.limited.load(Ordering::Relaxed)
     }
 
     /// Counts a job that ended.

@@ -82,6 +82,11 @@ impl Drop for Permit {
 }
 
 impl Permit {
+    /// The semaphore.
+    pub(crate) fn semaphore(&self) -> &Arc<Semaphore> {
+        &self.0
+    }
+
     /// Drops a permit that has been [given back](Semaphore::give_back).
     pub(crate) fn leave(self) {
         // The drop gives it back once more.

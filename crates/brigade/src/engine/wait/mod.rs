@@ -3,6 +3,7 @@
 pub(super) mod blocked;
 pub(super) mod driven;
 pub(super) mod driven_pools;
+pub(super) mod held;
 pub(super) mod outside;
 pub(super) mod threadless;
 
@@ -134,9 +135,11 @@ impl Worker {
                 awaited.slept(false);
             } else if !(awaited.backs_off() && runs && backoff.snooze()) {
                 return_tickets();
+                held::release();
                 self.sleep_until(awaited, beside, &mut own, runs_anything);
             }
         }
+        held::acquire_again();
     }
 
     /// Whether a wait runs any job of the pool, whichever other threads there are.

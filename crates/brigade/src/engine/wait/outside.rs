@@ -6,7 +6,7 @@ use std::time::Instant;
 use brigade_sync::time;
 
 use super::driven_pools::{driven_pools, wait_as};
-use super::{Awaited, has_passed, thread_of, waits_for};
+use super::{Awaited, has_passed, held, thread_of, waits_for};
 use crate::engine::key::Key;
 use crate::engine::sleep::events::blocked::{Ask, BlockedThread};
 
@@ -24,10 +24,12 @@ pub(crate) fn wait(key: Option<Key>, awaited: &mut dyn Awaited) {
 pub(crate) fn sleep_outside(key: Option<Key>, awaited: &mut dyn Awaited) {
     let mut own = None;
     let thread = thread_of(awaited, &mut own);
+    held::release();
     match driven_pools() {
         Some(pools) => (pools.sleep)(key, &thread, awaited),
         None => sleep_unless(&thread, awaited, &mut |_| false),
     }
+    held::acquire_again();
 }
 
 /// Sleeps until the end of a wait, unless `serve` has something better to do for a while.

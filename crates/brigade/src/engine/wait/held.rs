@@ -1,0 +1,85 @@
+//! The permits of limited jobs, which waits release.
+//!
+//! A job that waits does not run, and the awaited job may need the permit. So a thread that sleeps in a wait holds no
+//! permit: it first releases the permits of all jobs on its stack, because the jobs below wait, too. A wait returns
+//! once the innermost limited job has a permit again. If that is a job below the waiting one, its own wait finds the
+//! permit there.
+
+use core::cell::RefCell;
+use std::sync::Arc;
+
+use brigade_sync::Defer;
+
+use super::outside::wait_until;
+use crate::engine::key::Key;
+use crate::engine::semaphore::{Permit, Semaphore, Waiter};
+
+/// A limited job on a thread's stack.
+struct Held {
+    /// The pool whose jobs compete for the permits.
+    pool: Key,
+    semaphore: Arc<Semaphore>,
+    /// `None` while the job waits.
+    permit: Option<Permit>,
+    /// Whether a wait acquires a permit now.
+    acquires: bool,
+}
+
+brigade_sync::thread_local! {
+    /// The limited jobs on this thread's stack, the innermost last.
+    static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
+}
+
+fn with_innermost<R>(call: impl FnOnce(&mut Held) -> R) -> Option<R> {
+    HELD.try_with(|held| held.borrow_mut().last_mut().map(call)).ok()?
+}
+
+/// Calls a closure that runs a limited job of a pool, with its permit.
+pub(crate) fn hold<R>(pool: Key, permit: Permit, call: impl FnOnce() -> R) -> R {
+    let held =
+        Held { pool, semaphore: permit.semaphore().clone(), permit: Some(permit), acquires: false };
+    HELD.with(|all| all.borrow_mut().push(held));
+    // Dropped outside of the borrow: the permit wakes the next waiter.
+    let _held = Defer(|| drop(HELD.with(|all| all.borrow_mut().pop())));
+    call()
+}
+
+/// Releases the permits of all jobs on this thread's stack.
+pub(super) fn release() {
+    let next = || {
+        let take = |held: &RefCell<Vec<Held>>| {
+            held.borrow_mut().iter_mut().find_map(|held| held.permit.take())
+        };
+        HELD.try_with(take).ok()?
+    };
+    while let Some(permit) = next() {
+        drop(permit);
+    }
+}
+
+/// Waits until the innermost limited job on this thread's stack has a permit again.
+#[inline]
+pub(super) fn acquire_again() {
+    let released = with_innermost(|held| {
+        let is_released = held.permit.is_none() && !held.acquires;
+        held.acquires |= is_released;
+        if is_released { Some((held.pool, held.semaphore.clone())) } else { None }
+    });
+    if let Some(Some((pool, semaphore))) = released {
+        acquire(pool, &semaphore);
+    }
+}
+
+#[cold]
+fn acquire(pool: Key, semaphore: &Arc<Semaphore>) {
+    let (mut waiter, mut permit) = (Waiter::new(semaphore.clone()), None);
+    wait_until(Some(pool), None, &mut |thread| {
+        if let Some(thread) = thread {
+            waiter.register(&thread.clone().into(), Some(thread.clone()));
+        }
+        permit = permit.take().or_else(|| semaphore.try_acquire());
+        // In a forked child the permits are the parent's.
+        permit.is_some() || !pool.is_here()
+    });
+    with_innermost(|held| (held.permit, held.acquires) = (permit, false));
+}
