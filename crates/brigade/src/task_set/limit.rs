@@ -21,10 +21,10 @@ pub(super) struct Limit {
     pool: Key,
     /// The number of the first counted job.
     since: usize,
-    state: Mutex<Limited>,
+    state: Mutex<LimitState>,
 }
 
-struct Limited {
+struct LimitState {
     limit: usize,
     /// How many unfinished jobs have left the line, or never were in it.
     admitted: usize,
@@ -42,7 +42,7 @@ fn first(line: &VecDeque<Waiting>) -> usize {
 impl Limit {
     /// Allows this many jobs, counting only jobs with the number `since` or higher.
     pub(super) fn new(pool: Key, limit: usize, since: usize) -> Arc<Self> {
-        let state = Limited { limit, admitted: 0, line: VecDeque::new(), owner: None };
+        let state = LimitState { limit, admitted: 0, line: VecDeque::new(), owner: None };
         Arc::new(Self { pool, since, state: Mutex::new(state) })
     }
 
