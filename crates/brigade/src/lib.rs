@@ -177,8 +177,8 @@ work with this one](guide::works_with).\n\n"
 //!   TCP, UDP and Unix sockets, pipes, and any other file descriptor; idle workers wait for their events.
 //! - `executor`: `brigade_executor::{Executor, Spawner, LocalSpawner}` for [`Handle`] and [`Pool`]: the traits of
 //!   libraries that accept any executor.
-//! - `futures`: `futures::task::Spawn` for [`Handle`] and [`Pool`], `Stream` for [`TaskSet`] and [`time::Interval`],
-//!   `FusedFuture` for [`JoinHandle`] and [`time::Sleep`].
+//! - `futures`: `futures::task::Spawn` for [`Handle`] and [`Pool`], `LocalSpawn` for [`LocalPool`], `Stream` for [`TaskSet`] and
+//!   [`time::Interval`], `FusedFuture` for [`JoinHandle`] and [`time::Sleep`].
 #![cfg_attr(feature = "hyper", doc = "- `hyper`: [`brigade::time::HyperTimer`](time::HyperTimer),")]
 #![cfg_attr(not(feature = "hyper"), doc = "- `hyper`: `brigade::time::HyperTimer`,")]
 //!   `hyper::rt::Executor` for [`Handle`], and with `io` `hyper::rt::{Read, Write}` for sockets.

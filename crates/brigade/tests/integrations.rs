@@ -2,14 +2,16 @@
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use brigade::time::interval;
-use brigade::{Missed, Pool, TaskSet, WhenFull, block_on};
+use brigade::{LocalPool, Missed, Pool, Shutdown, TaskSet, WhenFull, block_on};
 
 use brigade_testkit::WakeCounter;
 use brigade_testkit::test;
@@ -29,6 +31,32 @@ fn a_handle_spawns_until_its_pool_is_closed() {
     pool.close();
     assert!(spawn.status().is_err_and(|error| error.is_shutdown()));
     assert!(spawn.spawn_obj(Box::new(async {}).into()).is_err());
+}
+
+#[test]
+fn a_local_pool_spawns_local_futures_until_it_has_ended() {
+    use futures_task::LocalSpawn;
+    let (pool, ran) = (LocalPool::new().unwrap(), Rc::new(Cell::new(0)));
+    let spawn: &dyn LocalSpawn = &pool;
+    let future = |more: u32| {
+        let ran = ran.clone();
+        Box::new(async move { ran.set(ran.get() + more) })
+    };
+    assert!(spawn.status_local().is_ok());
+    spawn.spawn_local_obj(future(1).into()).unwrap();
+    assert_eq!(ran.get(), 0, "the owner has not run it");
+    pool.run_until_idle();
+    assert_eq!(ran.get(), 1);
+    // Inside a future of the pool, too.
+    pool.run_until(async {
+        spawn.spawn_local_obj(future(2).into()).unwrap();
+        brigade::yield_now().await;
+    });
+    assert_eq!(ran.get(), 3);
+    pool.shutdown(Shutdown::Drain);
+    assert!(spawn.status_local().is_err_and(|error| error.is_shutdown()));
+    assert!(spawn.spawn_local_obj(future(4).into()).is_err_and(|error| error.is_shutdown()));
+    assert_eq!((ran.get(), Rc::strong_count(&ran)), (3, 1), "the future is dropped");
 }
 
 #[test]

@@ -2,22 +2,24 @@
 //!
 //! While clients ask for computations, another client measures how long the server takes for a request that computes nothing. Of that
 //! it prints the median and the 99th percentile. Then two things that a pool adds: a request that its client gives up cancels its
-//! job, and a full pool is an answer with status 503.
+//! job, and a full pool is an answer with status 503: the extractor `Compute` does both, for any handler.
 //!
 //! ```sh
 //! cargo run --release -p brigade-ecosystem --features full --example beside_tokio
 //! ```
 
+use std::convert::Infallible;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::{FromRef, FromRequestParts, Path, State};
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use axum::routing::get;
-use brigade::{Pool, Reason};
+use brigade::{Handle, Pool, Reason};
 use reqwest::Client;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot};
@@ -29,30 +31,61 @@ const ITEMS: usize = if cfg!(debug_assertions) { 100_000 } else { 5_000_000 };
 const REQUESTS: usize = 20;
 const CONNECTIONS: usize = 4;
 
+#[derive(Clone)]
 struct App {
-    pool: Pool,
-    rayon: rayon::ThreadPool,
+    pool: Handle,
+    rayon: Arc<rayon::ThreadPool>,
     /// A permit for each search that has begun.
-    searches: Semaphore,
+    searches: Arc<Semaphore>,
+}
+
+impl FromRef<App> for Handle {
+    fn from_ref(app: &App) -> Self {
+        app.pool
+    }
+}
+
+/// An extractor: computes on the pool, at most as long as the request lives.
+struct Compute(Handle);
+
+impl<S: Send + Sync> FromRequestParts<S> for Compute
+where
+    Handle: FromRef<S>,
+{
+    type Rejection = Infallible;
+
+    async fn from_request_parts(_: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        Ok(Self(Handle::from_ref(state)))
+    }
+}
+
+impl Compute {
+    /// Runs a closure on a worker. If this future is dropped, so is the job, and a running closure is
+    /// [cancelled](brigade::cancelled); if the pool is full, the request is refused.
+    async fn run<T: Send + 'static>(
+        self,
+        compute: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, StatusCode> {
+        let job = self.0.try_submit(compute).map_err(|rejected| match rejected.reason() {
+            Reason::Full => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        })?;
+        job.cancel_on_drop().await.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
+    }
 }
 
 fn square(number: usize) -> u64 {
     (number as u64).pow(2) % 1009
 }
 
-/// On a worker of brigade. If this future is dropped, so is the job; if the pool is full, the request is refused.
-async fn on_brigade(State(app): State<Arc<App>>) -> Result<String, StatusCode> {
+/// On a worker of brigade.
+async fn on_brigade(compute: Compute) -> Result<String, StatusCode> {
     let sum = || brigade::map_reduce(0..ITEMS, 4096, square, |a, b| a + b).unwrap_or(0);
-    let job = app.pool.try_submit(sum).map_err(|rejected| match rejected.reason() {
-        Reason::Full => StatusCode::SERVICE_UNAVAILABLE,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
-    })?;
-    let sum = job.cancel_on_drop().await.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
-    Ok(sum.to_string())
+    Ok(compute.run(sum).await?.to_string())
 }
 
 /// On a worker of rayon, with a channel for the result.
-async fn on_rayon(State(app): State<Arc<App>>) -> Result<String, StatusCode> {
+async fn on_rayon(State(app): State<App>) -> Result<String, StatusCode> {
     use rayon::iter::{IntoParallelIterator, ParallelIterator};
     let (result, sum) = oneshot::channel();
     app.rayon.spawn(move || _ = result.send((0..ITEMS).into_par_iter().map(square).sum::<u64>()));
@@ -68,13 +101,16 @@ async fn on_tokio() -> Result<String, StatusCode> {
 }
 
 /// Searches until the job is cancelled.
-async fn search(State(app): State<Arc<App>>, Path(number): Path<u64>) -> String {
-    let begun = app.clone();
-    let job = app.pool.submit(move || {
-        begun.searches.add_permits(1);
+async fn search(
+    State(app): State<App>,
+    Path(number): Path<u64>,
+    compute: Compute,
+) -> Result<String, StatusCode> {
+    let search = move || {
+        app.searches.add_permits(1);
         (number..).find(|_| brigade::cancelled())
-    });
-    format!("{:?}", job.cancel_on_drop().await)
+    };
+    Ok(format!("{:?}", compute.run(search).await?))
 }
 
 async fn ask(
@@ -110,7 +146,7 @@ async fn measure(from: SocketAddr, path: &'static str) -> Result<Vec<Duration>, 
     Ok(times)
 }
 
-async fn run(app: Arc<App>) -> Result<(), Failure> {
+async fn run(app: App) -> Result<(), Failure> {
     let routes = Router::new()
         .route("/nothing", get(async || "nothing"))
         .route("/brigade", get(on_brigade))
@@ -160,6 +196,7 @@ const CAPACITY: usize = 64;
 fn main() -> Result<(), Failure> {
     let pool = Pool::builder().capacity(CAPACITY).name("compute").build()?;
     let rayon = rayon::ThreadPoolBuilder::new().build()?;
-    let app = Arc::new(App { pool, rayon, searches: Semaphore::new(0) });
+    let app =
+        App { pool: pool.handle(), rayon: Arc::new(rayon), searches: Arc::new(Semaphore::new(0)) };
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run(app))
 }

@@ -9,7 +9,7 @@
 //! | [`shutting_down`] | the ways to end a pool, and the fate of its jobs |
 //! | [`libraries`] | taking a pool from the caller |
 //! | [`beside_tokio`] | computations of a tokio program on a pool |
-//! | [`works_with`] | crates for channels, locks, signals, processes, tracing, HTTP |
+//! | [`works_with`] | crates for channels, locks, signals, processes, tracing, HTTP, databases |
 //! | [`traces`] | a timeline of each thread, for a viewer |
 //! | [`coming_from_rayon`], [`coming_from_tokio`], [`coming_from_smol`] | their calls here, and the differences |
 //! | [`coming_from_rusty_pool`] | rusty_pool and threadpool |

@@ -2,15 +2,17 @@
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
+use std::panic::Location;
 use std::time::Instant;
 
 use futures_core::{FusedFuture, Stream};
-use futures_task::{FutureObj, Spawn, SpawnError};
+use futures_task::{FutureObj, LocalFutureObj, LocalSpawn, Spawn, SpawnError};
 
 use brigade_task::JoinError;
 
 use crate::handle::{Handle, JoinHandle};
 use crate::pool::Pool;
+use crate::spawn::{LocalPool, spawn_local_as};
 use crate::task_set::{Map, MapError, MapUnordered, TaskSet};
 use crate::time::{Interval, Sleep};
 
@@ -37,6 +39,34 @@ impl Spawn for Pool {
     }
 
     fn status(&self) -> Result<(), SpawnError> {
+        Spawn::status(&self.handle())
+    }
+}
+
+/// With the feature `futures`. For libraries that take [`Spawn`], pass the [`handle`](LocalPool::handle).
+///
+/// ```
+/// use futures::task::LocalSpawnExt;
+/// let pool = brigade::LocalPool::new()?;
+/// let word = std::rc::Rc::new("here"); // It may not leave this thread.
+/// let length = pool.spawn_local_with_handle(async move { word.len() })?;
+/// assert_eq!(pool.run_until(length), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl LocalSpawn for LocalPool {
+    /// Spawns a future without a handle for its outcome. The owner's calls poll it.
+    ///
+    /// # Errors
+    /// Where [`spawn_local`](LocalPool::spawn_local) panics; the future is dropped.
+    fn spawn_local_obj(&self, future: LocalFutureObj<'static, ()>) -> Result<(), SpawnError> {
+        let key = self.handle().key;
+        match spawn_local_as(Some(key), |own| own.is_of(key), future, Location::caller()) {
+            Some(_) => Ok(()),
+            None => Err(SpawnError::shutdown()),
+        }
+    }
+
+    fn status_local(&self) -> Result<(), SpawnError> {
         Spawn::status(&self.handle())
     }
 }

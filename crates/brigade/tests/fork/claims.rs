@@ -363,6 +363,10 @@ pub(crate) fn a_pool_that_its_owner_runs_is_the_parents_in_a_child() {
                 && says(&|| pool.run_until(async {}))
                 && is_forked(pool.handle().try_execute(|| ()))
         }),
+        claim("so does a spawn", || {
+            let spawn = || drop(pool.spawn_local(async {}));
+            panic::catch_unwind(AssertUnwindSafe(spawn)).is_err()
+        }),
         claim("a new one works", || {
             let pool = LocalPool::new().unwrap();
             pool.run_until(async { brigade::spawn(async { 42 }).await.is_ok_and(|n| n == 42) })
