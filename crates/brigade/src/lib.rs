@@ -269,7 +269,8 @@ work with this one](guide::works_with).\n\n"
 //
 //     guide
 //     integrations
-//     task_set   time   limited
+//     task_set
+//     time   limited
 //     fork
 //     spawn
 //     io

@@ -10,7 +10,7 @@ use crate::cell::state::CANCELLER;
 /// ```
 /// use brigade_task::{Cause, Job, JoinError, Outcome};
 /// let (job, handle) = Job::with_handle(|| unreachable!("cancelled"));
-/// let cancelled = handle.canceller().and_then(|canceller| canceller.drop_if_unclaimed());
+/// let cancelled = handle.canceller().and_then(|canceller| canceller.drop_if_unclaimed(Cause::Asked));
 /// assert_eq!(cancelled, Some(Outcome::Cancelled(Cause::Asked)));
 /// assert!(matches!(handle.join(), Err(JoinError::Cancelled(Cause::Asked))));
 /// assert_eq!(job.run(), Outcome::Stale);
@@ -28,16 +28,16 @@ impl Canceller {
         Self(raw)
     }
 
-    /// Drops an unclaimed closure on this thread; returns the outcome.
+    /// Drops an unclaimed closure on this thread, for a cause; returns the outcome.
     ///
     /// Returns `None` if a thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale).
-    pub fn drop_if_unclaimed(&self) -> Option<Outcome> {
-        self.0.settle_if_unclaimed(Some(Cause::Asked))
+    pub fn drop_if_unclaimed(&self, cause: Cause) -> Option<Outcome> {
+        self.0.settle_if_unclaimed(Some(cause))
     }
 
-    /// Asks a running closure to stop, and cancels a future; see [`JobHandle::ask_to_stop`](crate::JobHandle::ask_to_stop).
-    pub fn ask_to_stop(&self, may_drop: bool) -> Asked {
-        self.0.request_stop(may_drop)
+    /// Asks a running closure to stop, and cancels a future for a cause; see [`JobHandle::ask_to_stop`](crate::JobHandle::ask_to_stop).
+    pub fn ask_to_stop(&self, may_drop: bool, cause: Cause) -> Asked {
+        self.0.request_stop(may_drop, cause)
     }
 
     /// Returns whether the job is a future.

@@ -22,7 +22,7 @@ use core::fmt;
 pub enum Cause {
     /// A handle, a set or a scope has cancelled it, or a `cancel_on_drop` handle or a set was dropped.
     Asked,
-    /// It had not started by the deadline.
+    /// It had not started by its deadline, or not ended by the deadline of its set.
     Deadline,
     /// The queue was full, and had no room for it, or needed the room for a newer job.
     Evicted,

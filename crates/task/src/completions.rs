@@ -170,7 +170,7 @@ mod tests {
                 _ => {
                     let canceller = handle.canceller().unwrap();
                     assert_eq!(
-                        canceller.drop_if_unclaimed(),
+                        canceller.drop_if_unclaimed(Cause::Asked),
                         Some(Outcome::Cancelled(Cause::Asked))
                     );
                 }

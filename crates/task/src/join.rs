@@ -48,7 +48,7 @@ impl JobHandle {
     /// A future is woken, not polled again, and cancelled. An unpolled future that is not local is dropped by this
     /// call if `may_drop`.
     pub fn ask_to_stop(&self, may_drop: bool) -> Asked {
-        self.0.request_stop(may_drop)
+        self.0.request_stop(may_drop, Cause::Asked)
     }
 
     /// Returns a canceller, for cancelling the job from another place. Returns `None` while a canceller exists.

@@ -288,7 +288,7 @@ fn a_job_runs_or_is_cancelled_from_elsewhere() {
         let runner = run(job);
         let cancels = thread::spawn(move || {
             turn();
-            canceller.drop_if_unclaimed()
+            canceller.drop_if_unclaimed(Cause::Asked)
         });
         turn();
         let outcome = join(handle);
@@ -306,7 +306,7 @@ fn the_last_of_three_sides_frees_a_cell() {
         let runner = run(job);
         let cancels = thread::spawn(move || {
             turn();
-            _ = canceller.ask_to_stop(false);
+            _ = canceller.ask_to_stop(false, Cause::Asked);
         });
         turn();
         drop(handle);

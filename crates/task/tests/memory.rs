@@ -88,7 +88,7 @@ const WAYS: [(&str, Way); 9] = [
     ("cancelled by a canceller", |job, handle| {
         let canceller = handle.canceller();
         drop(handle);
-        _ = canceller.map(|canceller| canceller.drop_if_unclaimed());
+        _ = canceller.map(|canceller| canceller.drop_if_unclaimed(Cause::Asked));
         job.run();
     }),
 ];

@@ -262,6 +262,7 @@ impl Source {
 
     fn tasks(&mut self) -> Tasks {
         let limit = self.one_in(2).then(|| 1 + self.below(2));
+        let deadline = self.one_in(4).then(|| self.micros());
         let tasks = self.list(3, |source| match source.one_in(2) {
             false => Work::Closure(source.body()),
             true => Work::Async(source.future()),
@@ -279,7 +280,7 @@ impl Source {
             14 => Drain::WaitAllTimeout(self.micros()),
             _ => Drain::JoinNextTimeout(self.micros()),
         };
-        Tasks { limit, tasks, then, drain }
+        Tasks { limit, deadline, tasks, then, drain }
     }
 
     /// One or two tasks of a side.

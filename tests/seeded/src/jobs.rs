@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use brigade::{Cause, Priority, TaskSet};
+use brigade::{Cause, JoinError, Priority, TaskSet};
 use brigade_sync::time;
 
 use crate::act::Kept;
@@ -191,10 +191,13 @@ pub(crate) fn free(
     });
 }
 
-pub(crate) fn set(world: &World, Tasks { limit, tasks, then, drain }: &Tasks) {
+pub(crate) fn set(world: &World, Tasks { limit, deadline, tasks, then, drain }: &Tasks) {
     let mut set = TaskSet::new(world.pool);
     if let Some(limit) = limit {
         set = set.limit((*limit).into());
+    }
+    if let Some(deadline) = deadline {
+        set = set.deadline(time::now() + micros(*deadline));
     }
     for (count, task) in tasks.iter().enumerate() {
         assert_eq!(set.len(), count);
@@ -232,6 +235,8 @@ pub(crate) fn set(world: &World, Tasks { limit, tasks, then, drain }: &Tasks) {
         Drain::JoinNextTimeout(time) => set.join_next_timeout(micros(*time)),
     };
     while let Some(result) = next() {
-        world.ended(result, Some(Cause::Asked));
+        let is_late = matches!(result, Err(JoinError::Cancelled(Cause::Deadline)));
+        assert!(!is_late || deadline.is_some(), "late without a deadline");
+        world.ended(result, Some(if is_late { Cause::Deadline } else { Cause::Asked }));
     }
 }

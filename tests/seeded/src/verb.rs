@@ -151,6 +151,8 @@ pub(crate) enum Shares {
 #[derive(Clone, Debug)]
 pub(crate) struct Tasks {
     pub(crate) limit: Option<u8>,
+    /// How long until its deadline.
+    pub(crate) deadline: Option<Micros>,
     pub(crate) tasks: Vec<Work>,
     pub(crate) then: Then,
     pub(crate) drain: Drain,

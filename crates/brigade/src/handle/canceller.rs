@@ -46,9 +46,14 @@ impl CancelHandle {
     /// ```
     #[doc(alias = "abort")]
     pub fn cancel(&self) -> bool {
+        self.cancel_for(Cause::Asked)
+    }
+
+    /// Cancels the job for a cause.
+    pub(crate) fn cancel_for(&self, cause: Cause) -> bool {
         self.canceller.as_ref().is_some_and(|canceller| {
-            let settle = || canceller.drop_if_unclaimed();
-            let ask = |may_drop| canceller.ask_to_stop(may_drop);
+            let settle = || canceller.drop_if_unclaimed(cause);
+            let ask = |may_drop| canceller.ask_to_stop(may_drop, cause);
             cancel_job(self.key, canceller.is_of_future(), &settle, &ask)
         })
     }

@@ -95,19 +95,21 @@ impl Limit {
             let owner = state.owner.take();
             drop(state);
             if let Err(job) = reach_once(self.pool, |at| at.accept_late(class, job)) {
-                self.cancel(Some(job), 0..usize::MAX);
+                self.cancel(Some(job), 0..usize::MAX, Cause::Ended);
             }
             _ = owner.map(Waker::wake);
         }
     }
 
-    /// Drops a job rejected by the pool, and then the jobs in line with these numbers. Returns the number of the
-    /// latter.
-    pub(super) fn cancel(&self, rejected: Option<Job>, numbers: Range<usize>) -> usize {
-        let (mut jobs, cause) = match rejected {
-            Some(job) => (vec![job], Cause::Ended),
-            None => (Vec::new(), Cause::Asked),
-        };
+    /// Drops a job rejected by the pool, and then the jobs in line with these numbers, for a cause. Returns the number of
+    /// the latter.
+    pub(super) fn cancel(
+        &self,
+        rejected: Option<Job>,
+        numbers: Range<usize>,
+        cause: Cause,
+    ) -> usize {
+        let mut jobs = Vec::from_iter(rejected);
         let mut state = self.state.lock();
         // All jobs are taken before the first is dropped, because its end would submit the next. Each counts as
         // admitted until it has ended.

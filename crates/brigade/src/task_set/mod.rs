@@ -1,4 +1,4 @@
-//! Sets of jobs that are waited for together. This module must not know scopes and timers.
+//! Sets of jobs that are waited for together. This module must not know scopes.
 //!
 //! Each job of a set is a job of the pool. The set holds the handles, and numbers the jobs in the order in which they
 //! are added. No number is used twice.
@@ -26,6 +26,10 @@
 //! pool the owner also leaves the waker with the limit, in one step with a look at the first number in line: no other
 //! worker may be able to run the next job that leaves the line.
 //!
+//! **Deadline.** A timer of the pool cancels the jobs that have not ended. A map of their cancellers is shared with the
+//! timer: the owner enters a job after adding the job, and removes the job after its end. A job entered after the deadline
+//! is cancelled by the owner.
+//!
 //! **Counts.** The pool counts a job when it accepts the job. A job dropped in line counts as accepted and cancelled.
 //!
 //! **Detached.** A job whose handle is dropped leaves the list, and the limit does not count it. Only admitted jobs are
@@ -44,6 +48,7 @@
 //!   drops its oldest job can't find them.
 //! - *A limit that counts earlier jobs.* An end in the middle of being listed would be counted twice, or not at all.
 
+mod deadline;
 mod limit;
 mod map;
 mod pending;
@@ -57,10 +62,11 @@ use core::time::Duration;
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
+use std::time::Instant;
 
 use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::{budget::Turn, time};
-use brigade_task::{Completions, Job, JoinError, Spawnable, is_large};
+use brigade_task::{Canceller, Cause, Completions, Job, JobHandle, JoinError, Spawnable, is_large};
 
 use crate::engine::{Group, Key, Members, Permit, class_here, reach_once};
 use crate::handle::awaited::note_pool;
@@ -69,6 +75,7 @@ use crate::pool::here;
 use crate::spawn::{AsFuture, Boxed, Watched, class_key, future_of, make_future};
 use crate::submission::{Closure, Options, make_job, returned, unmade, watcher_of};
 use crate::values::{Priority, Rejected, closure_of, expect_accepted, opaque};
+use deadline::Deadline;
 use limit::Limit;
 pub use map::{Map, MapError, MapUnordered};
 use pending::Pending;
@@ -128,6 +135,7 @@ pub struct TaskSet<T> {
     group: Group,
     woken: Members,
     limit: Option<Arc<Limit>>,
+    deadline: Option<Box<Deadline>>,
     turn: Turn,
 }
 
@@ -143,8 +151,20 @@ impl<T> TaskSet<T> {
         let (pool, completions) = (pool.into(), Completions::new());
         let (pending, ended) = (Pending::new(), VecDeque::new());
         let (group, woken) = (Group::new(), Members::new());
-        let (next, untried, limit, turn) = (0, 0, None, Turn::default());
-        Self { pool, next, pending, untried, ended, completions, group, woken, limit, turn }
+        let (next, untried, limit, deadline, turn) = (0, 0, None, None, Turn::default());
+        Self {
+            pool,
+            next,
+            pending,
+            untried,
+            ended,
+            completions,
+            group,
+            woken,
+            limit,
+            deadline,
+            turn,
+        }
     }
 
     /// Limits how many jobs of the set are on the pool at once, queued or running. The rest wait in the set. When a
@@ -176,8 +196,49 @@ impl<T> TaskSet<T> {
             None => {
                 let limit = Limit::new(self.pool.key, jobs, self.next);
                 self.limit = Some(limit.clone());
+                if let Some(deadline) = &self.deadline {
+                    deadline.limits(limit.clone());
+                }
                 self.completions.tell(move |number| limit.ended(number));
             }
+        }
+        self
+    }
+
+    /// Cancels the jobs that have not ended at this time, with [`Cause::Deadline`](crate::Cause::Deadline): as
+    /// [`cancel_all`](Self::cancel_all), by a timer of the pool, whether or not a thread waits for the set. Jobs added later
+    /// are cancelled at once. So a wait ends soon after the deadline if the running closures look at
+    /// [`cancelled`](crate::cancelled).
+    ///
+    /// A later call changes the deadline, for all jobs that have not been cancelled. A pool that is closed cancels its
+    /// timers: then only [`Shutdown::Finish`](crate::Shutdown::Finish) keeps the deadline.
+    ///
+    /// # Examples
+    /// ```
+    /// use brigade::{Cause, JoinError, Pool, TaskSet};
+    /// use std::time::{Duration, Instant};
+    /// let pool = Pool::new(2);
+    /// let soon = Instant::now() + Duration::from_millis(20);
+    /// let mut set = TaskSet::new(&pool).deadline(soon);
+    /// set.spawn(async { 42 });
+    /// set.spawn(std::future::pending());
+    /// assert_eq!(set.join_next().transpose()?, Some(42));
+    /// let late = set.join_next();
+    /// assert!(matches!(late, Some(Err(JoinError::Cancelled(Cause::Deadline)))));
+    /// # Ok::<(), JoinError>(())
+    /// ```
+    #[doc(alias = "joinUntil")]
+    #[must_use = "the set with the deadline is returned"]
+    pub fn deadline(mut self, at: Instant) -> Self {
+        if self.is_here() {
+            let deadline = self.deadline.get_or_insert_with(Box::default);
+            if let Some(limit) = &self.limit {
+                deadline.limits(limit.clone());
+            }
+            for (number, handle) in self.pending.from(0) {
+                deadline.enter(number, handle, self.pool.key);
+            }
+            deadline.set(self.pool, at);
         }
         self
     }
@@ -391,6 +452,9 @@ impl<T> TaskSet<T> {
             Ok(handle)
         })?;
         self.next += 1;
+        if let Some(deadline) = &self.deadline {
+            deadline.enter(number, &handle, self.pool.key);
+        }
         self.pending.push(number, handle);
         Ok(number)
     }
@@ -689,16 +753,20 @@ impl<T> TaskSet<T> {
     /// ```
     #[doc(alias = "abort_all")]
     pub fn cancel_all(&mut self) {
-        self.cancel_all_by(|handle, key| _ = cancel(handle, key));
+        self.cancel_all_by(|handle, _, key| _ = cancel(handle, key));
     }
 
-    fn cancel_all_by(&mut self, cancel: impl Fn(&mut brigade_task::JoinHandle<T>, Key)) {
+    fn cancel_all_by(&mut self, cancel: impl Fn(&JobHandle, Option<Arc<Canceller>>, Key)) {
         let first = self.pending.from(0).next().map(|(number, _)| number);
         if let (Some(limit), Some(first), true) = (&self.limit, first, self.is_here()) {
-            limit.cancel(None, first..usize::MAX);
+            limit.cancel(None, first..usize::MAX, Cause::Asked);
         }
         // In a forked child this has no effect.
-        self.pending.from(0).for_each(|(_, handle)| cancel(handle, self.pool.key));
+        let deadline = self.deadline.as_ref().filter(|_| self.pool.key.is_here());
+        for (number, handle) in self.pending.from(0) {
+            let known = deadline.and_then(|deadline| deadline.canceller(number));
+            cancel(handle, known, self.pool.key);
+        }
     }
 
     /// Cancels the job with this [id](Self::submit), as [`JoinHandle::cancel`] does, with the same return value. The
@@ -716,7 +784,8 @@ impl<T> TaskSet<T> {
     pub fn cancel(&mut self, id: usize) -> bool {
         // In a forked child this has no effect.
         let limit = self.limit.as_ref().filter(|_| self.pool.key.is_here());
-        let waited = limit.is_some_and(|limit| limit.cancel(None, id..id.saturating_add(1)) > 0);
+        let ids = id..id.saturating_add(1);
+        let waited = limit.is_some_and(|limit| limit.cancel(None, ids, Cause::Asked) > 0);
         let job = self.pending.from(id).next().filter(|(number, _)| *number == id);
         waited || job.is_some_and(|(_, handle)| cancel(handle, self.pool.key))
     }
@@ -751,6 +820,9 @@ impl<T> TaskSet<T> {
 
     /// Detaches an admitted job. If it has ended, the list reports its end to the limit.
     fn detach(&self, number: usize, mut handle: brigade_task::JoinHandle<T>) {
+        if let Some(deadline) = self.deadline.as_ref().filter(|_| self.is_here()) {
+            deadline.remove(number);
+        }
         let left = self.limit.iter().filter(|_| self.is_here() && handle.leave());
         left.for_each(|limit| limit.ended(number));
         drop(JoinHandle::new(handle, self.pool.key));
@@ -766,11 +838,15 @@ fn listed<T>(set: &Completions, number: usize, mut made: Made<T>) -> Made<T> {
 
 impl<T> Drop for TaskSet<T> {
     fn drop(&mut self) {
-        self.cancel_all_by(|handle, key| cancel_at_drop(handle, None, key));
+        self.cancel_all_by(cancel_at_drop);
         if !self.is_here() {
             // The parent's threads were using these: they must not be dropped here.
             self.detach_all();
-            mem::forget((self.limit.take(), mem::take(&mut self.completions)));
+            mem::forget((
+                self.limit.take(),
+                self.deadline.take(),
+                mem::take(&mut self.completions),
+            ));
         }
     }
 }

@@ -128,7 +128,12 @@ impl<T> TaskSet<T> {
         if self.ended.len() < jobs && self.completions.is_any() {
             let listed = self.completions.take();
             // Numbers without a handle are of detached jobs.
-            self.ended.extend(listed.filter_map(|number| self.pending.remove(number)));
+            for number in listed {
+                if let Some(deadline) = &self.deadline {
+                    deadline.remove(number);
+                }
+                self.ended.extend(self.pending.remove(number));
+            }
         }
         self.ended.len() >= jobs
     }
@@ -159,6 +164,9 @@ impl<T> TaskSet<T> {
                     if let Some(waker) = waker {
                         contain(|| waker.wake());
                     }
+                }
+                if let Some(deadline) = &self.deadline {
+                    deadline.remove(number);
                 }
                 self.ended.extend(self.pending.remove(number));
                 self.limit.iter().for_each(|limit| limit.ended(number));

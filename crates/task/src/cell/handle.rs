@@ -80,9 +80,9 @@ impl RawHandle {
     }
 
     /// Asks a claimed closure to stop; drops an unpolled future if it `may_drop`, or wakes it to be dropped.
-    pub(crate) fn request_stop(&self, may_drop: bool) -> Asked {
+    pub(crate) fn request_stop(&self, may_drop: bool, cause: Cause) -> Asked {
         let Header { state, lifecycle, vtable, .. } = self.header();
-        if !state.request_stop(Cause::Asked) {
+        if !state.request_stop(cause) {
             return Asked::Nothing;
         }
         let Some(future) = vtable.future else { return Asked::ToStop };
@@ -90,7 +90,7 @@ impl RawHandle {
         let may_drop = may_drop && unsafe { (future.is_here)(self.0) };
         if may_drop && lifecycle.claim(|is_unpolled| is_unpolled) {
             // SAFETY: claimed just now; Life rule.
-            unsafe { Header::settle(self.0, Some(Cause::Asked)) };
+            unsafe { Header::settle(self.0, Some(cause)) };
             return Asked::Dropped;
         }
         // It is woken to be dropped; it need not have a waker. It may have ended in the meantime: then there is no job to make.

@@ -313,7 +313,7 @@ fn a_handle_drops_an_unpolled_future() {
         let before = GIVEN_BACK.get();
         let asked = match by_canceller {
             false => handle.ask_to_stop(true),
-            true => handle.canceller().unwrap().ask_to_stop(true),
+            true => handle.canceller().unwrap().ask_to_stop(true, Cause::Asked),
         };
         assert_eq!((asked, Arc::strong_count(&count)), (Asked::Dropped, 1));
         assert_eq!(GIVEN_BACK.get(), before + 1);
@@ -598,9 +598,9 @@ fn a_canceller_ends_a_handleless_future() {
     job.run();
     drop(handle);
     assert!(canceller.is_of_future() && !canceller.is_finished());
-    assert_eq!(canceller.ask_to_stop(false), Asked::ToStop);
+    assert_eq!(canceller.ask_to_stop(false, Cause::Asked), Asked::ToStop);
     assert_eq!(run_all(), 1);
     assert!(canceller.is_finished());
-    assert_eq!(canceller.ask_to_stop(true), Asked::Nothing, "it has ended");
+    assert_eq!(canceller.ask_to_stop(true, Cause::Asked), Asked::Nothing, "it has ended");
     assert_eq!(with(|queue| queue.ended.pop()).unwrap().1, Outcome::Cancelled(Cause::Asked));
 }

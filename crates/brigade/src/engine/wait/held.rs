@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use brigade_sync::Defer;
 
-use super::outside::wait_until;
 use crate::engine::key::Key;
 use crate::engine::semaphore::{Permit, Semaphore, Waiter};
+use crate::engine::sleep::events::blocked::Ask;
 
 /// A limited job on a thread's stack.
 struct Held {
@@ -57,23 +57,23 @@ pub(super) fn release() {
     }
 }
 
-/// Waits until the innermost limited job on this thread's stack has a permit again.
+/// Waits until the innermost limited job on this thread's stack has a permit again. `wait` waits for jobs of a pool.
 #[inline]
-pub(super) fn acquire_again() {
+pub(super) fn acquire_again(wait: &mut dyn FnMut(Key, Ask<'_>)) {
     let released = with_innermost(|held| {
         let is_released = held.permit.is_none() && !held.acquires;
         held.acquires |= is_released;
         if is_released { Some((held.pool, held.semaphore.clone())) } else { None }
     });
     if let Some(Some((pool, semaphore))) = released {
-        acquire(pool, &semaphore);
+        acquire(pool, &semaphore, wait);
     }
 }
 
 #[cold]
-fn acquire(pool: Key, semaphore: &Arc<Semaphore>) {
+fn acquire(pool: Key, semaphore: &Arc<Semaphore>, wait: &mut dyn FnMut(Key, Ask<'_>)) {
     let (mut waiter, mut permit) = (Waiter::new(semaphore.clone()), None);
-    wait_until(Some(pool), None, &mut |thread| {
+    wait(pool, &mut |thread| {
         if let Some(thread) = thread {
             waiter.register(&thread.clone().into(), Some(thread.clone()));
         }

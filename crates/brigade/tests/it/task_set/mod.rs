@@ -4,6 +4,7 @@ mod basics;
 mod cancel;
 mod capacity;
 mod changes;
+mod deadline;
 mod deadlocks;
 mod futures;
 mod ids;

@@ -1,0 +1,104 @@
+//! The deadline of a set. The [module above](super) has the protocol.
+
+use core::mem;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use brigade_sync::Mutex;
+use brigade_task::{Canceller, Cause, JobHandle};
+
+use super::limit::Limit;
+use crate::engine::Key;
+use crate::handle::{CancelHandle, Handle};
+use crate::time::Timer;
+use crate::values::Priority;
+
+/// The deadline of a set, and the jobs to be cancelled then.
+#[derive(Default)]
+pub(super) struct Deadline {
+    unended: Arc<Mutex<Unended>>,
+    timer: Option<Timer>,
+}
+
+/// The jobs that have not ended, as far as the owner knows.
+#[derive(Default)]
+struct Unended {
+    jobs: BTreeMap<usize, Arc<Canceller>>,
+    limit: Option<Arc<Limit>>,
+    /// Whether the deadline has passed.
+    is_over: bool,
+}
+
+impl Deadline {
+    /// Sets the time.
+    pub(super) fn set(&mut self, pool: Handle, at: Instant) {
+        self.cancel_timer();
+        self.unended.lock().is_over = false;
+        let (unended, key) = (self.unended.clone(), pool.key);
+        let cancel = move || {
+            let mut state = unended.lock();
+            state.is_over = true;
+            let (jobs, limit) = (mem::take(&mut state.jobs), state.limit.clone());
+            drop(state);
+            // The jobs in line first: the end of another job would submit them.
+            if let Some(limit) = limit {
+                limit.cancel(None, 0..usize::MAX, Cause::Deadline);
+            }
+            for (_, job) in jobs {
+                cancel_late(job, key);
+            }
+        };
+        // A closed pool has no timers.
+        self.timer = pool.job().priority(Priority::High).at(at).execute(cancel).ok();
+    }
+
+    fn cancel_timer(&mut self) {
+        if let Some(timer) = self.timer.take() {
+            timer.cancel();
+        }
+    }
+
+    /// Sets the limit of the set.
+    pub(super) fn limits(&self, limit: Arc<Limit>) {
+        self.unended.lock().limit = Some(limit);
+    }
+
+    /// Enters a job, or cancels it if the deadline has passed.
+    pub(super) fn enter(&self, number: usize, job: &JobHandle, pool: Key) {
+        // Entered before an earlier deadline was set.
+        let Some(canceller) = job.canceller().map(Arc::new) else { return };
+        let mut state = self.unended.lock();
+        if state.is_over {
+            let limit = state.limit.clone();
+            drop(state);
+            if let Some(limit) = limit {
+                limit.cancel(None, number..number + 1, Cause::Deadline);
+            }
+            cancel_late(canceller, pool);
+        } else {
+            state.jobs.insert(number, canceller);
+        }
+    }
+
+    /// The canceller of a job.
+    pub(super) fn canceller(&self, number: usize) -> Option<Arc<Canceller>> {
+        self.unended.lock().jobs.get(&number).cloned()
+    }
+
+    /// Removes a job.
+    pub(super) fn remove(&self, number: usize) {
+        let canceller = self.unended.lock().jobs.remove(&number);
+        drop(canceller);
+    }
+}
+
+impl Drop for Deadline {
+    fn drop(&mut self) {
+        self.cancel_timer();
+    }
+}
+
+fn cancel_late(job: Arc<Canceller>, pool: Key) {
+    CancelHandle::new(Some(job), pool).cancel_for(Cause::Deadline);
+}
