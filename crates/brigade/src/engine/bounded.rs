@@ -118,9 +118,9 @@ impl Shared {
     /// Accepts a job that the pool agreed to before it was closed, or returns it if the pool no longer runs
     /// jobs.
     pub(crate) fn accept_late(&self, class: Priority, job: Job) -> Result<(), Job> {
-        let Ok(_reserved) = self.reserve() else { return Err(job) };
+        let reserved = self.reserve();
         self.push_late(class, job)?;
-        self.wake_if_wanted(self.idle.after_publishing());
+        self.wake_or_retry(reserved.is_ok());
         Ok(())
     }
 

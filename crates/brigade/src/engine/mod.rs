@@ -82,7 +82,7 @@ pub(crate) use wait::blocked::{blocking, runs_in_place};
 pub(crate) use wait::driven::Driven;
 pub(crate) use wait::driven_pools::{catch_up, driven_pools, owns, wait_as};
 pub(crate) use wait::held::hold;
-pub(crate) use wait::outside::{sleep_outside, wait_until};
+pub(crate) use wait::outside::{link_limited, sleep_outside, wait_until};
 pub(crate) use wait::threadless::link_driven;
 #[cfg(brigade_seeded)]
 pub use wake::monitor::monitor_runs;

@@ -9,7 +9,7 @@ use brigade_sync::Mutex;
 use brigade_task::{Cause, Job, Outcome};
 
 use crate::engine::{
-    Key, Permit, Semaphore, Waiter, cancel_contained, find, hold, reach, reach_once,
+    Key, Permit, Semaphore, Waiter, cancel_contained, find, hold, link_limited, reach, reach_once,
 };
 use crate::handle::awaited::polling_thread;
 use crate::values::Priority;
@@ -84,6 +84,7 @@ impl InLine {
 impl Line {
     /// Makes a line for as many running jobs as `jobs`.
     pub(super) fn new(pool: Key, jobs: usize) -> Arc<Self> {
+        link_limited();
         let room = find(pool).ok().and_then(|shared| shared.permits.clone());
         Arc::new(Self { pool, semaphore: Semaphore::new(jobs), room, state: Mutex::default() })
     }

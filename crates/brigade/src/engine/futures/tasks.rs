@@ -28,13 +28,18 @@ impl Shared {
                 return late;
             }
         }
+        self.wake_or_retry(reserved.is_ok());
+        Ok(())
+    }
+
+    /// Wakes a worker for an accepted job that has been queued, or tries again to start the first.
+    pub(in crate::engine) fn wake_or_retry(&self, has_worker: bool) {
         let seen = self.idle.after_publishing();
-        if reserved.is_ok() || seen.parked() > 0 {
+        if has_worker || seen.parked() > 0 {
             self.wake_if_wanted(seen);
         } else {
             self.retry_starts(0);
         }
-        Ok(())
     }
 
     /// Adds a future about to wait; returns the new number.

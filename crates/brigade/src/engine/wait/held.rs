@@ -8,7 +8,7 @@
 use core::cell::RefCell;
 use std::sync::Arc;
 
-use brigade_sync::Defer;
+use brigade_sync::{Defer, OnceLock};
 
 use crate::engine::key::Key;
 use crate::engine::semaphore::{Permit, Semaphore, Waiter};
@@ -57,21 +57,26 @@ pub(super) fn release() {
     }
 }
 
-/// Waits until the innermost limited job on this thread's stack has a permit again. `wait` waits for jobs of a pool.
+/// Waits until the innermost limited job on this thread's stack has a permit again. Set by the first limited view: all other
+/// programs do not contain the function.
+pub(super) static ACQUIRE: OnceLock<fn()> = OnceLock::new();
+
+/// Waits until the innermost limited job on this thread's stack has a permit again.
 #[inline]
-pub(super) fn acquire_again(wait: &mut dyn FnMut(Key, Ask<'_>)) {
+pub(super) fn acquire_again() {
+    if let Some(acquire) = ACQUIRE.get() {
+        acquire();
+    }
+}
+
+/// As [`acquire_again`]. `wait` waits for jobs of a pool.
+pub(super) fn acquire_by(wait: fn(Key, Ask<'_>)) {
     let released = with_innermost(|held| {
         let is_released = held.permit.is_none() && !held.acquires;
         held.acquires |= is_released;
         if is_released { Some((held.pool, held.semaphore.clone())) } else { None }
     });
-    if let Some(Some((pool, semaphore))) = released {
-        acquire(pool, &semaphore, wait);
-    }
-}
-
-#[cold]
-fn acquire(pool: Key, semaphore: &Arc<Semaphore>, wait: &mut dyn FnMut(Key, Ask<'_>)) {
+    let Some(Some((pool, semaphore))) = released else { return };
     let (mut waiter, mut permit) = (Waiter::new(semaphore.clone()), None);
     wait(pool, &mut |thread| {
         if let Some(thread) = thread {

@@ -25,7 +25,7 @@ use crate::engine::idle::Parked;
 use crate::engine::key::Key;
 use crate::engine::shared::Shared;
 use crate::engine::sleep::backoff::Backoff;
-use crate::engine::sleep::events::blocked::{Ask, BlockedThread, Elsewhere, ThisThread};
+use crate::engine::sleep::events::blocked::{BlockedThread, Elsewhere, ThisThread};
 use crate::engine::worker::Worker;
 
 /// A wait of a job on a worker: how it ends, and which parts may run meanwhile.
@@ -70,31 +70,6 @@ pub(crate) trait Awaited {
     fn run_part(&mut self, worker: &Worker) -> bool {
         let _ = worker;
         false
-    }
-}
-
-/// A wait with a deadline that runs no part.
-struct Condition<'a> {
-    pool: Option<Key>,
-    deadline: Option<Instant>,
-    ask: Ask<'a>,
-}
-
-impl Awaited for Condition<'_> {
-    fn is_over(&mut self) -> bool {
-        (self.ask)(None)
-    }
-
-    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
-        !(self.ask)(Some(thread))
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        self.deadline
-    }
-
-    fn pool(&self) -> Option<Key> {
-        self.pool
     }
 }
 
@@ -164,9 +139,7 @@ impl Worker {
                 self.sleep_until(awaited, beside, &mut own, runs_anything);
             }
         }
-        held::acquire_again(&mut |pool, ask| {
-            self.run_until(&mut Condition { pool: Some(pool), deadline: None, ask });
-        });
+        held::acquire_again();
     }
 
     /// Whether a wait runs any job of the pool, whichever other threads there are.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use brigade_sync::time;
 
 use super::driven_pools::{driven_pools, wait_as};
-use super::{Awaited, Condition, has_passed, held, thread_of, waits_for};
+use super::{Awaited, has_passed, held, thread_of, waits_for};
 use crate::engine::key::Key;
 use crate::engine::sleep::events::blocked::{Ask, BlockedThread};
 
@@ -29,7 +29,7 @@ pub(crate) fn sleep_outside(key: Option<Key>, awaited: &mut dyn Awaited) {
         Some(pools) => (pools.sleep)(key, &thread, awaited),
         None => sleep_unless(&thread, awaited, &mut |_| false),
     }
-    held::acquire_again(&mut |pool, ask| _ = wait_until(Some(pool), None, ask));
+    held::acquire_again();
 }
 
 /// Sleeps until the end of a wait, unless `serve` has something better to do for a while.
@@ -47,10 +47,44 @@ pub(super) fn sleep_unless(
     }
 }
 
+/// Lets waits release the permits of limited jobs, and acquire them again.
+pub(crate) fn link_limited() {
+    held::ACQUIRE.get_or_init(|| {
+        || {
+            held::acquire_by(|pool, ask| _ = wait_until(Some(pool), None, ask));
+        }
+    });
+}
+
 /// Waits until `ask` returns `true`, which this returns, or until the deadline. The jobs that end the wait may be of the
 /// pool `key`.
 pub(crate) fn wait_until(key: Option<Key>, deadline: Option<Instant>, ask: Ask<'_>) -> bool {
-    let mut condition = Condition { pool: key, deadline, ask };
+    let mut condition = Condition { key, deadline, ask };
     wait(key, &mut condition);
     condition.is_over()
+}
+
+/// A wait with a deadline that runs no part.
+struct Condition<'a> {
+    key: Option<Key>,
+    deadline: Option<Instant>,
+    ask: Ask<'a>,
+}
+
+impl Awaited for Condition<'_> {
+    fn is_over(&mut self) -> bool {
+        (self.ask)(None)
+    }
+
+    fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
+        !(self.ask)(Some(thread))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    fn pool(&self) -> Option<Key> {
+        self.key
+    }
 }
