@@ -65,7 +65,7 @@ impl Attachment for ClassOfJob {
 }
 
 impl Worker {
-    /// Whether this is a worker of the pool `key` and runs a normal job, so that submissions go to its queue.
+    /// Whether this is a worker of the pool `key` and runs a normal job without values, so that submissions go to its queue.
     #[inline(always)]
     pub(crate) fn is_open_to(&self, key: Key) -> bool {
         self.class.open_to.get() == key
@@ -78,10 +78,21 @@ impl Worker {
 
     /// Calls a closure that runs a job of a class.
     fn with_class(&self, class: Priority, run: impl FnOnce()) {
-        let former = self.class();
-        let _restore = Defer(|| self.class.set(former, self.shared.key));
+        let Class { running, open_to, .. } = &self.class;
+        let former = (running.get(), open_to.get());
+        let _restore = Defer(|| {
+            running.set(former.0);
+            open_to.set(former.1);
+        });
         self.class.set(class, self.shared.key);
         run()
+    }
+
+    /// Calls a closure that is part of a job with values: submissions do not go to this worker's queue without a look at the values.
+    pub(crate) fn close_during(&self, call: &mut dyn FnMut()) {
+        let former = self.class.open_to.replace(Key::NONE);
+        let _restore = Defer(|| self.class.open_to.set(former));
+        call();
     }
 
     /// Notes the class of a job that is about to run, and returns the job.
@@ -137,9 +148,9 @@ impl Worker {
 
     /// Runs the job taken last, with the job's class, inside the current job.
     pub(super) fn run_taken_inside(&self, job: Job) {
-        let (class, outer) = (self.class.take(), self.class());
-        let is_normal = class == Priority::Normal && outer == Priority::Normal;
-        if is_normal { self.run(job) } else { self.run_as(class, job) }
+        let class = self.class.take();
+        let is_plain = class == Priority::Normal && self.class.open_to.get() != Key::NONE;
+        if is_plain { self.run(job) } else { self.run_as(class, job) }
     }
 
     /// Runs the job taken last, outside of any job.

@@ -5,14 +5,14 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_sync::OnceLock;
-use brigade_task::{HandledJob, Job, Work, is_large};
+use brigade_task::{HandledJob, Job, Work, has_job_values, is_large};
 
 use super::{Admitted, Submission};
 use crate::engine::{
     Admission, At, Key, Shared, Unqueued, reach_inline, reach_owned, wait_until, with_worker,
 };
 use crate::handle::{Handle, JoinHandle};
-use crate::values::{Priority, Rejected, WhenFull, closure_of, expect_accepted};
+use crate::values::{Priority, Reason, Rejected, WhenFull, closure_of, expect_accepted};
 
 impl Handle {
     /// Runs a closure on the pool, once.
@@ -301,8 +301,10 @@ where
     if !key.is_plain() {
         return Submission { work: closure, when_full, options: None, place }.submit(key);
     }
+    let submission = |work| Submission { work, when_full, options: None, place };
     if R::IS_HANDLE {
-        return submit_job(R::make(closure), |job| accept_made(pool, job), closure_of);
+        let submitted = submit_job(R::make(closure), |job| accept_made(pool, job), closure_of);
+        return again_with_values(submitted, |work| submission(work).submit(key));
     }
     // Without a handle a job is in no memory before its slot, on a worker or for the owner: not through `reach`. Else a submission
     // takes 1.5 times as long (`submit --pattern contended`).
@@ -312,13 +314,14 @@ where
             own.enqueue(job.into());
             Ok(receipt)
         }
+        _ if has_job_values() => submission(closure).submit(key),
         (None, Some(shared)) => {
             let inject = |job: R::Job| shared.inject(Priority::Normal, job.into());
             let reject = |job| At::Outside(shared).rejected(job);
             submit_job(R::make(closure), |job| inject(job).map_err(reject), closure_of)
         }
         _ => {
-            let accept = |job: R::Job| accept_elsewhere(pool, None, job.into());
+            let accept = |job: R::Job| accept(pool, None, job.into());
             submit_job(R::make(closure), accept, closure_of)
         }
     })
@@ -328,7 +331,7 @@ where
 /// serves all closures.
 ///
 /// # Errors
-/// Returns the job if the pool does not accept it.
+/// Returns the job if the pool does not accept it, or the job has to inherit values.
 #[inline(never)]
 fn accept_made(pool: impl Target, job: impl Into<Job>) -> Result<(), Rejected<Job>> {
     with_worker(|worker| match worker {
@@ -336,8 +339,47 @@ fn accept_made(pool: impl Target, job: impl Into<Job>) -> Result<(), Rejected<Jo
             own.enqueue(job.into());
             Ok(())
         }
-        _ => accept_elsewhere(pool, None, job.into()),
+        _ => accept_unless_values(pool, None, job.into()),
     })
+}
+
+/// Accepts the job of plain work, like [`accept`].
+///
+/// # Errors
+/// Also returns the job if it has to inherit values: the caller submits [again](again_with_values).
+#[inline(always)]
+pub(crate) fn accept_plain(
+    key: Key,
+    class: Option<Priority>,
+    job: impl Into<Job>,
+) -> Result<(), Rejected<Job>> {
+    with_worker(|worker| match worker {
+        Some(own) if class.is_none() && own.is_open_to(key) => {
+            own.submit(job.into()).map_err(|job| At::Worker(own).rejected(job))
+        }
+        _ => accept_unless_values(key, class, job.into()),
+    })
+}
+
+/// Submits rejected work again if the calling code has values: the job was made without them.
+///
+/// Other submissions do not look for values.
+#[inline(always)]
+pub(crate) fn again_with_values<W, R>(
+    submitted: Result<R, Rejected<W>>,
+    again: impl FnOnce(W) -> Result<R, Rejected<W>>,
+) -> Result<R, Rejected<W>> {
+    match submitted {
+        Err(rejected) if has_job_values() => again(rejected.into_inner()),
+        submitted => submitted,
+    }
+}
+
+/// Whether a job submitted to the pool by the calling code inherits values.
+#[inline]
+pub(crate) fn inherits(key: Key) -> bool {
+    let is_open = with_worker(|own| own.is_some_and(|own| own.is_open_to(key)));
+    !is_open && has_job_values()
 }
 
 /// Accepts a job of a class, or of the submitting job's class for `None`, in a pool without a capacity or with room for
@@ -345,20 +387,8 @@ fn accept_made(pool: impl Target, job: impl Into<Job>) -> Result<(), Rejected<Jo
 ///
 /// # Errors
 /// Returns the job if the pool does not accept it.
-#[inline]
-pub(crate) fn accept(key: Key, class: Option<Priority>, job: Job) -> Result<(), Rejected<Job>> {
-    with_worker(|worker| match worker {
-        Some(own) if class.is_none() && own.is_open_to(key) => {
-            own.submit(job).map_err(|job| At::Worker(own).rejected(job))
-        }
-        _ => accept_elsewhere(key, class, job),
-    })
-}
-
-/// Like [`accept`], from a thread outside of the pool, or from a job not of the default class. A single copy of the code
-/// serves all closures.
 #[inline(never)]
-fn accept_elsewhere(
+pub(crate) fn accept(
     pool: impl Target,
     class: Option<Priority>,
     job: Job,
@@ -370,6 +400,24 @@ fn accept_elsewhere(
         }
     });
     accepted
+}
+
+/// Like [`accept`], for a job made without the values of the calling code.
+///
+/// # Errors
+/// Also returns the job if there are values.
+#[inline(never)]
+fn accept_unless_values(
+    pool: impl Target,
+    class: Option<Priority>,
+    job: Job,
+) -> Result<(), Rejected<Job>> {
+    // The reason is never seen: the work is submitted again.
+    if has_job_values() {
+        Err(Rejected::new(job, Reason::Closed))
+    } else {
+        accept(pool, class, job)
+    }
 }
 
 /// The result of a submission for an accepted job: nothing, or a handle for the outcome.
