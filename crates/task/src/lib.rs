@@ -67,7 +67,7 @@ pub use canceller::Canceller;
 pub use cause::{Cause, Causes};
 pub use cell::{
     Attachment, JobId, RunningFuture, attach, drop_cause, enter_other, for_each_running,
-    has_job_values, inherited, is_cancelled, job_name, job_values,
+    has_job_values, inherited, is_cancelled, job_name, job_values, may_have_job_values,
 };
 pub use completions::Completions;
 pub use contain::{contain, drop_contained};

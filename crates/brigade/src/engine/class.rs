@@ -13,7 +13,7 @@ use crate::values::{AGEING, Priority};
 impl Class {
     /// The class of a worker of `pool` that runs nothing.
     pub(super) fn new(pool: Key) -> Self {
-        Self { open_to: Cell::new(pool), ..Self::default() }
+        Self { open_to: Cell::new(pool.if_plain()), ..Self::default() }
     }
 
     /// Takes the class of the job taken last.
@@ -24,7 +24,7 @@ impl Class {
 
     fn set(&self, class: Priority, pool: Key) {
         self.running.set(class);
-        self.open_to.set(if class == Priority::Normal { pool } else { Key::NONE });
+        self.open_to.set(if class == Priority::Normal { pool.if_plain() } else { Key::NONE });
     }
 
     /// Counts a high job about to run in this turn; `false` if it is the turn of lower classes.
@@ -65,7 +65,7 @@ impl Attachment for ClassOfJob {
 }
 
 impl Worker {
-    /// Whether this is a worker of the pool `key` and runs a normal job without values, so that submissions go to its queue.
+    /// Whether this is a worker of the plain pool `key` and runs a normal job without values, so that submissions go to its queue.
     #[inline(always)]
     pub(crate) fn is_open_to(&self, key: Key) -> bool {
         self.class.open_to.get() == key
@@ -148,9 +148,9 @@ impl Worker {
 
     /// Runs the job taken last, with the job's class, inside the current job.
     pub(super) fn run_taken_inside(&self, job: Job) {
-        let class = self.class.take();
-        let is_plain = class == Priority::Normal && self.class.open_to.get() != Key::NONE;
-        if is_plain { self.run(job) } else { self.run_as(class, job) }
+        let (class, outer) = (self.class.take(), self.class());
+        let is_normal = class == Priority::Normal && outer == Priority::Normal;
+        if is_normal { self.run(job) } else { self.run_as(class, job) }
     }
 
     /// Runs the job taken last, outside of any job.

@@ -11,8 +11,8 @@ use super::{class_key, make_future};
 use crate::engine::Permit;
 use crate::handle::{Handle, JoinHandle};
 use crate::submission::{
-    Admitted, JobBuilder, Options, Reserved, accept, accept_plain, again_with_values,
-    submit_admitted, submit_job, watcher_of,
+    Admitted, JobBuilder, Options, Reserved, accept, inherits, submit_admitted, submit_job,
+    watcher_of,
 };
 use crate::values::{Rejected, WhenFull, expect_accepted};
 
@@ -124,21 +124,21 @@ impl JobBuilder {
         F: Spawnable + Send + 'static,
         F::Output: Send + 'static,
     {
-        let Self { key, when_full, options: Options { deadline, ref carried, class } } = self;
-        let has_room = matches!(room, Some(Some(_)));
-        if const { is_large::<F>() } || !key.is_plain() || !carried.is_empty() || has_room {
-            return self.spawn_boxed(room, place, Boxed::New(Box::new(future)));
+        // Taken apart before any call: a spawn without settings has nothing to drop then.
+        let Self { key, when_full, options: Options { deadline, carried, class } } = self;
+        let is_bare = key.is_plain() && !inherits(key) && !matches!(room, Some(Some(_)));
+        if const { is_large::<F>() } || !is_bare || !carried.is_empty() {
+            let options = Options { deadline, carried, class };
+            let job = Self { key, when_full, options };
+            return job.spawn_boxed(room, place, Boxed::New(Box::new(future)));
         }
         // Before the calls that may unwind: neither holds anything.
-        drop(self.options.carried);
+        drop(carried);
         drop(room);
         let made = make_future(class_key(key, class), (), AsFuture { future }, None, deadline);
         let back = AsFuture::<F>::of_job;
-        let spawned = submit_job(made, |job| accept_plain(key, class, job), back);
-        again_with_values(spawned.map(|handle| JoinHandle::new(handle, key)), |future| {
-            let options = Options { deadline, class, ..Options::default() };
-            Self { key, when_full, options }.spawn_boxed(None, place, future)
-        })
+        submit_job(made, |job| accept(key, class, job), back)
+            .map(|handle| JoinHandle::new(handle, key))
     }
 
     #[cold]

@@ -5,14 +5,15 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_sync::OnceLock;
-use brigade_task::{HandledJob, Job, Work, has_job_values, is_large};
+use brigade_task::{HandledJob, Job, Work, has_job_values, is_large, may_have_job_values};
 
 use super::{Admitted, Submission};
 use crate::engine::{
-    Admission, At, Key, Shared, Unqueued, reach_inline, reach_owned, wait_until, with_worker,
+    Admission, At, Key, Shared, Unqueued, Worker, reach_inline, reach_owned, wait_until,
+    with_worker,
 };
 use crate::handle::{Handle, JoinHandle};
-use crate::values::{Priority, Reason, Rejected, WhenFull, closure_of, expect_accepted};
+use crate::values::{Priority, Rejected, WhenFull, closure_of, expect_accepted};
 
 impl Handle {
     /// Runs a closure on the pool, once.
@@ -298,88 +299,67 @@ where
         let submission = Submission { work: (), when_full, options: None, place };
         return submission.submit_large(closure, key, identity);
     }
-    if !key.is_plain() {
-        return Submission { work: closure, when_full, options: None, place }.submit(key);
-    }
-    let submission = |work| Submission { work, when_full, options: None, place };
-    if R::IS_HANDLE {
-        let submitted = submit_job(R::make(closure), |job| accept_made(pool, job), closure_of);
-        return again_with_values(submitted, |work| submission(work).submit(key));
-    }
-    // Without a handle a job is in no memory before its slot, on a worker or for the owner: not through `reach`. Else a submission
-    // takes 1.5 times as long (`submit --pattern contended`).
-    with_worker(|worker| match (worker, pool.owned()) {
-        (Some(own), _) if own.is_open_to(key) && !own.discards() => {
-            let (job, receipt) = R::make(closure);
-            own.enqueue(job.into());
-            Ok(receipt)
+    with_worker(|worker| {
+        let own = open_to(worker, key);
+        if own.is_none() && (may_have_job_values() || !key.is_plain()) {
+            return Submission { work: closure, when_full, options: None, place }.submit(key);
         }
-        _ if has_job_values() => submission(closure).submit(key),
-        (None, Some(shared)) => {
-            let inject = |job: R::Job| shared.inject(Priority::Normal, job.into());
-            let reject = |job| At::Outside(shared).rejected(job);
-            submit_job(R::make(closure), |job| inject(job).map_err(reject), closure_of)
+        if R::IS_HANDLE {
+            return submit_job(R::make(closure), |job| accept_made(pool, own, job), closure_of);
         }
-        _ => {
-            let accept = |job: R::Job| accept(pool, None, job.into());
-            submit_job(R::make(closure), accept, closure_of)
+        // Without a handle a job is in no memory before its slot, on a worker or for the owner: not through `reach`. Else a
+        // submission takes 1.5 times as long (`submit --pattern contended`).
+        match (own, worker, pool.owned()) {
+            (Some(own), ..) if !own.discards() => {
+                let (job, receipt) = R::make(closure);
+                own.enqueue(job.into());
+                Ok(receipt)
+            }
+            (_, None, Some(shared)) => {
+                let inject = |job: R::Job| shared.inject(Priority::Normal, job.into());
+                let reject = |job| At::Outside(shared).rejected(job);
+                submit_job(R::make(closure), |job| inject(job).map_err(reject), closure_of)
+            }
+            _ => {
+                let accept = |job: R::Job| accept_elsewhere(pool, None, job.into());
+                submit_job(R::make(closure), accept, closure_of)
+            }
         }
     })
 }
 
-/// Accepts the job of a closure with a handle, in a pool without a capacity. It is passed in registers, so a single copy of the code
-/// serves all closures.
-///
-/// # Errors
-/// Returns the job if the pool does not accept it, or the job has to inherit values.
-#[inline(never)]
-fn accept_made(pool: impl Target, job: impl Into<Job>) -> Result<(), Rejected<Job>> {
-    with_worker(|worker| match worker {
-        Some(own) if own.is_open_to(pool.key()) && !own.discards() => {
-            own.enqueue(job.into());
-            Ok(())
-        }
-        _ => accept_unless_values(pool, None, job.into()),
-    })
-}
-
-/// Accepts the job of plain work, like [`accept`].
-///
-/// # Errors
-/// Also returns the job if it has to inherit values: the caller submits [again](again_with_values).
+/// The worker, if submissions to the pool go to its own queue: they have no values to inherit.
 #[inline(always)]
-pub(crate) fn accept_plain(
-    key: Key,
-    class: Option<Priority>,
-    job: impl Into<Job>,
-) -> Result<(), Rejected<Job>> {
-    with_worker(|worker| match worker {
-        Some(own) if class.is_none() && own.is_open_to(key) => {
-            own.submit(job.into()).map_err(|job| At::Worker(own).rejected(job))
-        }
-        _ => accept_unless_values(key, class, job.into()),
-    })
-}
-
-/// Submits rejected work again if the calling code has values: the job was made without them.
-///
-/// Other submissions do not look for values.
-#[inline(always)]
-pub(crate) fn again_with_values<W, R>(
-    submitted: Result<R, Rejected<W>>,
-    again: impl FnOnce(W) -> Result<R, Rejected<W>>,
-) -> Result<R, Rejected<W>> {
-    match submitted {
-        Err(rejected) if has_job_values() => again(rejected.into_inner()),
-        submitted => submitted,
-    }
+fn open_to(worker: Option<&Worker>, key: Key) -> Option<&Worker> {
+    worker.filter(|own| own.is_open_to(key))
 }
 
 /// Whether a job submitted to the pool by the calling code inherits values.
-#[inline]
+#[inline(always)]
 pub(crate) fn inherits(key: Key) -> bool {
-    let is_open = with_worker(|own| own.is_some_and(|own| own.is_open_to(key)));
-    !is_open && has_job_values()
+    with_worker(|worker| open_to(worker, key).is_none())
+        && may_have_job_values()
+        && has_job_values()
+}
+
+/// Accepts the job of a closure with a handle, in a pool without a capacity, on its own worker or elsewhere. It is passed in registers, so a single copy of the code
+/// serves all closures.
+///
+/// # Errors
+/// Returns the job if the pool does not accept it.
+#[inline(never)]
+fn accept_made(
+    pool: impl Target,
+    own: Option<&Worker>,
+    job: impl Into<Job>,
+) -> Result<(), Rejected<Job>> {
+    match own {
+        Some(own) if !own.discards() => {
+            own.enqueue(job.into());
+            Ok(())
+        }
+        _ => accept_elsewhere(pool, None, job.into()),
+    }
 }
 
 /// Accepts a job of a class, or of the submitting job's class for `None`, in a pool without a capacity or with room for
@@ -387,8 +367,20 @@ pub(crate) fn inherits(key: Key) -> bool {
 ///
 /// # Errors
 /// Returns the job if the pool does not accept it.
+#[inline]
+pub(crate) fn accept(key: Key, class: Option<Priority>, job: Job) -> Result<(), Rejected<Job>> {
+    with_worker(|worker| match worker {
+        Some(own) if own.is_of(key) => {
+            own.submit_as(class, job).map_err(|job| At::Worker(own).rejected(job))
+        }
+        _ => accept_elsewhere(key, class, job),
+    })
+}
+
+/// Like [`accept`], from a thread outside of the pool, or from a job not of the default class. A single copy of the code
+/// serves all closures.
 #[inline(never)]
-pub(crate) fn accept(
+fn accept_elsewhere(
     pool: impl Target,
     class: Option<Priority>,
     job: Job,
@@ -400,24 +392,6 @@ pub(crate) fn accept(
         }
     });
     accepted
-}
-
-/// Like [`accept`], for a job made without the values of the calling code.
-///
-/// # Errors
-/// Also returns the job if there are values.
-#[inline(never)]
-fn accept_unless_values(
-    pool: impl Target,
-    class: Option<Priority>,
-    job: Job,
-) -> Result<(), Rejected<Job>> {
-    // The reason is never seen: the work is submitted again.
-    if has_job_values() {
-        Err(Rejected::new(job, Reason::Closed))
-    } else {
-        accept(pool, class, job)
-    }
 }
 
 /// The result of a submission for an accepted job: nothing, or a handle for the outcome.

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use brigade_sync::call_user;
-use brigade_task::{Attachment, Values, attach, job_values, panic_as};
+use brigade_task::{
+    Attachment, Values, attach, drop_contained, job_values, may_have_job_values, panic_as,
+};
 
 use crate::engine::{label_job, with_worker};
 
@@ -49,8 +51,11 @@ impl Carried {
     }
 
     /// Adds the values of the calling thread's job, which submits a job with these.
+    #[inline]
     pub(crate) fn inherit(&mut self) {
-        self.values = mem::take(&mut self.values).over(job_values());
+        if may_have_job_values() {
+            self.values = mem::take(&mut self.values).over(job_values());
+        }
     }
 
     /// Calls a closure as the job, or a part of it.
@@ -81,7 +86,7 @@ impl Carried {
     }
 }
 
-/// The work of a job, dropped with the job's name and values attached.
+/// The work of a job. Its drop sees the values.
 pub(crate) struct Carrying<W> {
     carried: Carried,
     /// `None` once it has run, or is dropped.
@@ -99,6 +104,15 @@ impl<W> Carrying<W> {
         carried.run(|| call(work))
     }
 
+    /// Drops the work, and contains a panic.
+    pub(crate) fn drop_contained(mut self) {
+        if self.carried.values.is_empty() {
+            // Does nothing for most closures.
+            drop_contained(self.work.take());
+        }
+        drop_contained(self);
+    }
+
     /// Takes the work of a job that has not run.
     pub(crate) fn take(&mut self) -> Option<W> {
         self.work.take()
@@ -108,7 +122,7 @@ impl<W> Carrying<W> {
 impl<W> Drop for Carrying<W> {
     fn drop(&mut self) {
         let Self { carried, work } = self;
-        if work.is_some() {
+        if !carried.values.is_empty() && work.is_some() {
             carried.attach(&mut || *work = None);
         }
     }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use brigade_task::{Job, is_large};
 
-use super::accept::{accept_plain, again_with_values, inherits, submit_job};
+use super::accept::{accept, inherits, submit_job};
 use super::boxed::{make_job, unbox, unmade};
 use super::watcher::watcher_of;
 use super::{Options, Receipt, Submission};
@@ -232,18 +232,12 @@ impl JobBuilder {
             let submission = Submission { work: (), when_full, options: Some(options), place };
             return submission.submit_large(work, key, handle);
         }
-        let submit = |work, options| {
-            Submission { work, when_full, options: Some(options), place }.submit(key)
-        };
-        let submitted = match key.is_plain() && !options.is_stored() {
+        let submitted = match key.is_plain() && !options.is_stored() && !inherits(key) {
             true => {
-                let class = options.class;
-                let accept = |job| accept_plain(key, class, job);
-                let submitted = submit_job(R::make(work), accept, closure_of);
-                let again = |work| submit(work, Options { class, ..Options::default() });
-                again_with_values(submitted, again)
+                let accept = |job: R::Job| accept(key, options.class, job.into());
+                submit_job(R::make(work), accept, closure_of)
             }
-            false => submit(work, options),
+            false => Submission { work, when_full, options: Some(options), place }.submit(key),
         };
         submitted.map(handle)
     }

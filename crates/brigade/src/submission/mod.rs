@@ -22,14 +22,11 @@ use core::convert::identity;
 use std::panic::Location;
 use std::time::Instant;
 
-use brigade_task::Job;
+use brigade_task::{Job, has_job_values};
 
 use crate::engine::{Admission, Key, Permit, reach_once};
-use crate::values::{Priority, Rejected, WhenFull};
-pub(crate) use accept::{
-    ADMIT, Receipt, accept, accept_plain, admit_bounded, again_with_values, inherits, submit,
-    submit_job,
-};
+use crate::values::{Priority, Rejected, WhenFull, closure_of};
+pub(crate) use accept::{ADMIT, Receipt, accept, admit_bounded, inherits, submit, submit_job};
 pub(crate) use boxed::{Closure, make_job, returned, unmade};
 pub(crate) use carried::{Carried, Carrying};
 pub use carried::{current_job_name, inherited};
@@ -61,6 +58,11 @@ impl<F> Submission<F> {
         F: FnOnce() -> R::Output + Send + 'static,
     {
         let Self { work, when_full, options, place } = self;
+        // A job without values submits to another pool, or from another class.
+        if key.is_plain() && options.is_none() && !has_job_values() {
+            let accept = |job: R::Job| accept(key, None, job.into());
+            return submit_job(R::make(work), accept, closure_of);
+        }
         Submission { work: (), when_full, options, place }.submit_large(work, key, identity)
     }
 }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use brigade_sync::{Defer, Mutex, MutexGuard, call_user};
-use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
+use brigade_task::{Cause, Job, JoinError, Work};
 
 use super::timer::{Control, Stage, Timer, TimerState};
 use super::{Missed, start_timer, stop_timer};
@@ -149,7 +149,9 @@ impl<F: Send + 'static> Schedule<F> {
 
     /// Drops the closure, in the stage [`Ending`](Stage::Ending).
     fn end(&self) {
-        drop_contained(self.closure.lock().take());
+        if let Some(closure) = self.closure.lock().take() {
+            closure.drop_contained();
+        }
         self.state.lock().stage = Stage::Over;
     }
 }

@@ -389,10 +389,17 @@ pub fn job_name() -> Option<String> {
     })
 }
 
+/// Whether values may follow the job that this thread runs, wholly or in part; a single look, without a call.
+#[inline(always)]
+pub fn may_have_job_values() -> bool {
+    JobContext::current().0.is_some()
+}
+
 /// Whether values follow the job that this thread runs, wholly or in part.
-#[inline]
+#[cold]
+#[inline(never)]
 pub fn has_job_values() -> bool {
-    JobContext::current().0.is_some() && with_values(|values| values.is_some())
+    with_values(|values| values.is_some())
 }
 
 /// The values that follow the job that this thread runs, wholly or in part.
