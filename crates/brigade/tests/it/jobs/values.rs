@@ -241,7 +241,7 @@ fn kinds() -> [(&'static str, Builder); 6] {
     ]
 }
 
-/// Caught: `execute` by the owner on a thread that runs a job in place of a full pool, and the children of a future on a `LocalPool`.
+/// Among the places are threads that are no worker of the pool, or act as another worker meanwhile.
 #[test((kind, builder) in kinds())]
 fn each_submission_from_each_place_inherits(builder: Builder) {
     // Left to the process, as jobs borrow it.
