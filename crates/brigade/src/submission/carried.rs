@@ -109,8 +109,9 @@ impl<W> Carrying<W> {
         if self.carried.values.is_empty() {
             // Does nothing for most closures.
             drop_contained(self.work.take());
+        } else {
+            drop_contained(self);
         }
-        drop_contained(self);
     }
 
     /// Takes the work of a job that has not run.
