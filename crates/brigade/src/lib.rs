@@ -149,7 +149,7 @@ work with this one](guide::works_with).\n\n"
 //! | run many jobs, at most `n` at once | [`TaskSet`] |
 //! | submit from a job, a library, another thread | [`Handle`], which is `Copy`; or [`execute()`], [`submit()`], [`spawn()`] |
 //! | wait, or run a closure later | [`time`], [`execute_after`], [`execute_every`] |
-//! | set a deadline, a priority or a name, wait for room | [`pool.job()`](Handle::job) |
+//! | set a deadline, a priority or a name, pass [values](inherited()) down, wait for room | [`pool.job()`](Handle::job) |
 //! | run code that blocks | [`blocking`] |
 //! | cancel | [`JoinHandle::cancel`], [`CancelHandle`], [`cancelled`]; why: [`Cause`] |
 //!
@@ -358,7 +358,7 @@ pub use pool::{
     try_spawn, try_submit,
 };
 pub use spawn::{LocalPool, YieldNow, block_on, spawn_local, yield_now};
-pub use submission::{JobBuilder, JobOnWorker, Reserved, current_job_name};
+pub use submission::{JobBuilder, JobOnWorker, Reserved, current_job_name, inherited};
 pub use task_set::{Map, MapError, MapUnordered, SetJob, TaskSet};
 #[doc(inline)]
 pub use time::{

@@ -124,6 +124,7 @@ fn each_free_function_has_a_row() {
         "current_priority",
         "current_worker",
         "current_worker_index",
+        "inherited",
         "main",
         "set_default_pool",
         "yield_now",

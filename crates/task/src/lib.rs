@@ -22,6 +22,7 @@
 //! boxed
 //! act
 //! error   work
+//! values
 //! cause   contain   spawnable
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -40,6 +41,7 @@
 //     boxed
 //     act
 //     error   work
+//     values
 //     cause   contain   region   spawnable
 
 mod act;
@@ -56,6 +58,7 @@ mod join;
 mod region;
 mod scoped;
 mod spawnable;
+mod values;
 mod work;
 
 pub use act::{Asked, Outcome};
@@ -64,7 +67,7 @@ pub use canceller::Canceller;
 pub use cause::{Cause, Causes};
 pub use cell::{
     Attachment, JobId, RunningFuture, attach, drop_cause, enter_other, for_each_running,
-    is_cancelled, job_name,
+    has_job_values, inherited, is_cancelled, job_name, job_values, may_have_job_values,
 };
 pub use completions::Completions;
 pub use contain::{contain, drop_contained};
@@ -81,6 +84,7 @@ pub use scoped::{
 #[doc(hidden)]
 pub use scoped::{ScopeWith, scope_with};
 pub use spawnable::Spawnable;
+pub use values::Values;
 pub use work::Work;
 
 /// Tests the examples of the README.

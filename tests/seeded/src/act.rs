@@ -50,10 +50,12 @@ impl Drop for Said<'_> {
 /// Runs some operations.
 pub(crate) fn act(world: &World, verbs: &[Verb]) {
     let mut kept = Kept::default();
+    world.sees_its_value();
     for verb in verbs {
         note(|| format!("begins {}, at depth {}", verb.name(), world.depth()));
         let _said = Said(verb);
         call(world, verb, &mut kept);
+        world.sees_its_value();
     }
     for (handle, end) in kept.0 {
         note(|| format!("ends a handle: {end:?}"));

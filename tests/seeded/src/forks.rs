@@ -175,6 +175,7 @@ pub(crate) fn maps(world: &World, length: u8, window: u8, taken: u8) {
     let inside = world.inside();
     let call = move |index: u8| {
         inside.is_current();
+        inside.sees_its_value();
         index
     };
     let mut results = world.pool.map(0..length, window.into(), call.clone());

@@ -113,7 +113,9 @@ pub(crate) fn future(world: &World, body: &Body) -> Pin<Box<dyn Future<Output = 
         token.runs();
         for verb in &verbs {
             note(|| format!("polls {} of a future, at depth {}", verb.name(), world.depth()));
+            world.sees_its_value();
             turn(&world, verb).await;
+            world.sees_its_value();
         }
         if panics == Panics::AtTheEnd {
             panic();

@@ -249,6 +249,7 @@ impl Source {
         let [priority, kind] = [self.below(3), self.below(3)];
         let deadline = self.one_in(3).then(|| self.micros());
         let is_named = self.one_in(2);
+        let value = self.one_in(2).then(|| self.below(3));
         let full = self.one_in(4).then(|| match self.below(3) {
             0 => Full::Rejects,
             // Two full pools may wait for each other.
@@ -257,7 +258,8 @@ impl Source {
             _ => Full::BlocksFor(self.micros()),
         });
         let work = if kind == 2 { Work::Async(self.future()) } else { Work::Closure(self.body()) };
-        Terms { priority, deadline, is_named, full, work, end: (kind > 0).then(|| self.end()) }
+        let end = (kind > 0).then(|| self.end());
+        Terms { priority, deadline, is_named, value, full, work, end }
     }
 
     fn tasks(&mut self) -> Tasks {

@@ -111,11 +111,17 @@ pub(crate) fn class(world: &World, class: &Terms, kept: &mut Kept) {
     if class.is_named {
         terms = terms.name("named");
     }
+    let mut inside = world.clone();
+    if let Some(number) = class.value {
+        let (valued, value) = world.with_value(number);
+        inside = valued;
+        terms = terms.with(value);
+    }
     // It is cancelled if it is late.
     let is_certain = class.deadline.is_none();
     let submitted = match (&class.work, class.end) {
         (Work::Closure(body), None) => {
-            let (claim, run) = world.job(body);
+            let (claim, run) = inside.job(body);
             return match terms.execute(run) {
                 Ok(()) if is_certain => claim.must_run(),
                 Ok(()) => {}
@@ -123,10 +129,10 @@ pub(crate) fn class(world: &World, class: &Terms, kept: &mut Kept) {
             };
         }
         (Work::Closure(body), Some(_)) => terms
-            .submit(world.body(body))
+            .submit(inside.body(body))
             .map_err(|rejected| world.refused(rejected.reason(), rejected.into_inner())),
         (Work::Async(body), _) => terms
-            .spawn(future(world, body))
+            .spawn(future(&inside, body))
             .map_err(|rejected| world.refused(rejected.reason(), rejected.into_inner())),
     };
     match (submitted, class.end) {
@@ -206,7 +212,9 @@ pub(crate) fn set(world: &World, Tasks { limit, deadline, tasks, then, drain }: 
             Work::Closure(body) if count % 2 == 0 => set.try_submit(world.body(body)).is_ok(),
             Work::Async(body) if count % 2 == 0 => set.try_spawn(future(world, body)).is_ok(),
             Work::Closure(body) => {
-                set.job().priority(Priority::High).deadline(late).submit(world.body(body)).is_ok()
+                let (world, value) = world.with_value(count as u8);
+                let job = set.job().priority(Priority::High).deadline(late).with(value);
+                job.submit(world.body(body)).is_ok()
             }
             Work::Async(body) => {
                 set.job().name("named").deadline(late).spawn(future(world, body)).is_ok()

@@ -216,7 +216,7 @@ fn failing(seed: u8) -> impl Fn(NewThread) -> io::Result<Thread> + Send + Sync {
 /// Threads outside that do something with a pool.
 fn beside(world: &World, outside: &[Vec<Verb>]) -> Vec<Thread> {
     let start = |verbs: &Vec<Verb>| {
-        let (world, verbs) = (world.clone(), verbs.clone());
+        let (world, verbs) = (world.outside(), verbs.clone());
         let main = move || contained(|| act(&world, &verbs));
         NewThread::new("outside".into(), None, main).start().expect("a thread")
     };

@@ -132,6 +132,8 @@ pub(crate) struct Terms {
     pub(crate) priority: u8,
     pub(crate) deadline: Option<Micros>,
     pub(crate) is_named: bool,
+    /// The number of a value that follows it.
+    pub(crate) value: Option<u8>,
     /// The policy of a full pool for this job.
     pub(crate) full: Option<Full>,
     pub(crate) work: Work,

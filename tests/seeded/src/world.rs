@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use brigade::{Cause, Handle, JoinError, JoinHandle, Limited, Reason};
+use brigade::{Cause, Handle, JoinError, JoinHandle, Limited, Reason, inherited};
 
 use crate::act::act;
 use crate::judge;
@@ -31,6 +31,14 @@ pub(crate) struct World {
     evicts: bool,
     /// How many jobs, parts and futures enclose this code.
     depth: u32,
+    /// The number of the value that follows this code.
+    value: Option<u8>,
+}
+
+/// A value that follows a job.
+struct Value {
+    number: u8,
+    _token: Token,
 }
 
 struct Shared {
@@ -78,7 +86,41 @@ impl World {
         let shared = Arc::new(Shared { ends, is_sure, closed, is_alone: AtomicBool::new(false) });
         let (other, ledger, limited) = (None, Ledger::default(), pool.limited(1));
         let (is_discarded, accepts, evicts) = Default::default();
-        Self { pool, limited, other, ledger, shared, is_discarded, accepts, evicts, depth: 0 }
+        let value = Self::seen();
+        Self {
+            pool,
+            limited,
+            other,
+            ledger,
+            shared,
+            is_discarded,
+            accepts,
+            evicts,
+            depth: 0,
+            value,
+        }
+    }
+
+    /// The number of the value that the calling code sees.
+    fn seen() -> Option<u8> {
+        inherited::<Value>().map(|value| value.number)
+    }
+
+    /// The value of this code follows it, on any thread.
+    pub(crate) fn sees_its_value(&self) {
+        assert_eq!(Self::seen(), self.value, "another value follows a job");
+    }
+
+    /// Of a thread outside.
+    pub(crate) fn outside(&self) -> Self {
+        Self { value: None, ..self.clone() }
+    }
+
+    /// Of a job with a value, and the value.
+    pub(crate) fn with_value(&self, number: u8) -> (Self, impl Send + Sync + use<>) {
+        let panics = if number == 1 { Panics::InItsDrop } else { Panics::Never };
+        let value = Value { number, _token: self.ledger.token("a value", panics) };
+        (Self { value: Some(number), ..self.clone() }, value)
     }
 
     /// With another pool, whose jobs use this one, and the other way round.

@@ -13,7 +13,7 @@ use crate::values::{AGEING, Priority};
 impl Class {
     /// The class of a worker of `pool` that runs nothing.
     pub(super) fn new(pool: Key) -> Self {
-        Self { open_to: Cell::new(pool), ..Self::default() }
+        Self { open_to: Cell::new(pool.if_plain()), ..Self::default() }
     }
 
     /// Takes the class of the job taken last.
@@ -24,7 +24,7 @@ impl Class {
 
     fn set(&self, class: Priority, pool: Key) {
         self.running.set(class);
-        self.open_to.set(if class == Priority::Normal { pool } else { Key::NONE });
+        self.open_to.set(if class == Priority::Normal { pool.if_plain() } else { Key::NONE });
     }
 
     /// Counts a high job about to run in this turn; `false` if it is the turn of lower classes.
@@ -65,7 +65,7 @@ impl Attachment for ClassOfJob {
 }
 
 impl Worker {
-    /// Whether this is a worker of the pool `key` and runs a normal job, so that submissions go to its queue.
+    /// Whether this is a worker of the plain pool `key` and runs a normal job without values, so that submissions go to its queue.
     #[inline(always)]
     pub(crate) fn is_open_to(&self, key: Key) -> bool {
         self.class.open_to.get() == key
@@ -78,10 +78,21 @@ impl Worker {
 
     /// Calls a closure that runs a job of a class.
     fn with_class(&self, class: Priority, run: impl FnOnce()) {
-        let former = self.class();
-        let _restore = Defer(|| self.class.set(former, self.shared.key));
+        let Class { running, open_to, .. } = &self.class;
+        let former = (running.get(), open_to.get());
+        let _restore = Defer(|| {
+            running.set(former.0);
+            open_to.set(former.1);
+        });
         self.class.set(class, self.shared.key);
         run()
+    }
+
+    /// Calls a closure that is part of a job with values: submissions do not go to this worker's queue without a look at the values.
+    pub(crate) fn close_during(&self, call: &mut dyn FnMut()) {
+        let former = self.class.open_to.replace(Key::NONE);
+        let _restore = Defer(|| self.class.open_to.set(former));
+        call();
     }
 
     /// Notes the class of a job that is about to run, and returns the job.

@@ -113,6 +113,11 @@ impl Key {
         self.0 & (BOUNDED | OBSERVED | THREADLESS) == 0
     }
 
+    /// The key of a pool that queues a job [as it is](Self::is_plain); otherwise a key of no pool.
+    pub(super) fn if_plain(self) -> Self {
+        if self.is_plain() { self } else { Self::NONE }
+    }
+
     /// The key, if the pool's jobs run in the waits of its callers.
     #[inline]
     pub(crate) fn if_threadless(self) -> Option<Self> {

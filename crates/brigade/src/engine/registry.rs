@@ -211,6 +211,7 @@ pub(crate) fn find(key: Key) -> Result<Arc<Shared>, Reason> {
 #[inline]
 pub(crate) fn class_here(key: Key) -> Priority {
     with_worker(|own| match own {
+        Some(own) if own.is_open_to(key) => Priority::Normal,
         Some(own) if own.is_of(key) => own.class(),
         _ => Priority::default(),
     })

@@ -107,7 +107,7 @@ pub(super) struct Class {
     pub(super) running: Cell<Priority>,
     /// The class of the job taken last, until it runs.
     pub(super) taken: Cell<Priority>,
-    /// The worker's pool while it runs a normal job, otherwise no pool: submissions compare it with their pool.
+    /// The worker's plain pool while it runs a normal job without values, otherwise no pool: submissions compare it with their pool.
     pub(super) open_to: Cell<Key>,
     /// High jobs run in a row.
     pub(super) high: Cell<u32>,

@@ -59,7 +59,9 @@ use brigade_task::{Job, Spawnable};
 use crate::engine::{class_here, reach_once};
 use crate::handle::{Handle, JoinHandle};
 use crate::spawn::{Boxed, Watched, class_key, make_future};
-use crate::submission::{Closure, Options, Receipt, make_job, returned, unmade, watcher_of};
+use crate::submission::{
+    Carried, Closure, Options, Receipt, make_job, returned, unmade, watcher_of,
+};
 use crate::values::{Priority, Rejected, expect_accepted, opaque};
 use gate::Gated;
 use line::{Claim, Line};
@@ -299,7 +301,7 @@ impl Limited {
         let class = class_here(key);
         let watcher = watcher_of(key, place, None, Some(class));
         let make = |claim, future| {
-            let future = Watched::new(watcher, None, Gated::new(claim, future));
+            let future = Watched::new(watcher, Carried::default(), Gated::new(claim, future));
             make_future(class_key(key, Some(class)), (), future, None, None)
         };
         let back = |job| Watched::<Gated<T>>::unmade(job).into_future();

@@ -21,6 +21,7 @@ use crate::handle::awaited::{Noted, Polled, WaitState};
 use crate::handle::deadlock::{AwaitedJobs, Waiting};
 #[cfg(feature = "io")]
 use crate::io::enter_default;
+use crate::submission::Carried;
 
 /// Runs a future to completion on this thread, which sleeps while the future waits.
 ///
@@ -96,12 +97,15 @@ impl Handle {
 /// Runs a future to completion, without entering a pool.
 pub(crate) fn wait_for<F: Future>(mut future: Pin<&mut F>) -> F::Output {
     let thread = BlockedThread::of_this_thread();
-    let mut output = None;
+    let (mut output, carried) = (None, Carried::here());
+    // The thread may act as another worker, outside of the calling code's job.
     let mut wait = |worker: Option<&Worker>| {
-        let future = future.as_mut();
-        output = Some(match worker {
-            None if pool_of_work().is_none() => wait_outside(future, &thread),
-            _ => wait_for_jobs(future, &thread, worker),
+        carried.attach(&mut || {
+            let future = future.as_mut();
+            output = Some(match worker {
+                None if pool_of_work().is_none() => wait_outside(future, &thread),
+                _ => wait_for_jobs(future, &thread, worker),
+            });
         });
     };
     apart(|| wait_as(entered(), &mut wait));

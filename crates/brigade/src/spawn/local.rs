@@ -14,7 +14,7 @@ use super::watched::Watched;
 use super::{bind, cuts, stops};
 use crate::engine::{Key, Worker, entered, reach, wait_as, with_worker};
 use crate::handle::JoinHandle;
-use crate::submission::watcher_of;
+use crate::submission::{Carried, watcher_of};
 use crate::values::Priority;
 
 /// The scheduler of a local future: its worker.
@@ -128,6 +128,8 @@ where
         let future: Boxed<F::Output> = Box::pin(future);
         return spawn_local_as(pool, is_own, future, place);
     }
+    // Before this thread acts as another worker, outside of the calling code's job.
+    let carried = Carried::here();
     let (mut future, mut spawned) = (Some(future), None);
     wait_as(pool, &mut |worker| match worker {
         Some(own) if own.shared.key.if_threadless().is_none() && is_own(own) => {
@@ -135,9 +137,9 @@ where
             let (key, index) = (own.shared.key, own.index);
             let scheduler = OnWorker { key, index, thread: current_id() };
             let watcher = watcher_of(key, place, None, Some(Priority::Normal));
-            let Spawned { job, handle } = if watcher.watches() {
+            let Spawned { job, handle } = if watcher.watches() || !carried.is_empty() {
                 let future: Boxed<F::Output> = Box::pin(future);
-                Spawned::local(Watched::new(watcher, None, future), scheduler)
+                Spawned::local(Watched::new(watcher, carried.clone(), future), scheduler)
             } else {
                 Spawned::local(future, scheduler)
             };

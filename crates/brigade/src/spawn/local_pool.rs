@@ -16,6 +16,7 @@ use crate::engine::{
 };
 use crate::handle::{Handle, JoinHandle};
 use crate::spawn::{block_on, spawn_local_as, wait_for};
+use crate::submission::Carried;
 use crate::values::{Config, Shutdown, opaque};
 
 /// A pool without threads: the owner decides when its jobs run.
@@ -209,8 +210,8 @@ impl LocalPool {
     #[track_caller]
     pub fn run_until<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
-        let mut output = None;
-        self.driven.run(&mut |_| output = Some(wait_for(future.as_mut())));
+        let (mut output, carried) = (None, Carried::here());
+        self.driven.run(&mut |_| carried.attach(&mut || output = Some(wait_for(future.as_mut()))));
         output.unwrap_or_else(|| block_on(future))
     }
 

@@ -214,6 +214,7 @@ impl Guard for FirstPoll {
 }
 
 /// The key of a pool, with the class of a future spawned there; `None` stands for the spawning job's class.
+#[inline]
 pub(crate) fn class_key(key: Key, class: Option<Priority>) -> ClassKey {
     ClassKey::new(key, class.unwrap_or_else(|| class_here(key)))
 }

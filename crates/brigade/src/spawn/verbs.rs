@@ -11,7 +11,8 @@ use super::{class_key, make_future};
 use crate::engine::Permit;
 use crate::handle::{Handle, JoinHandle};
 use crate::submission::{
-    Admitted, JobBuilder, Options, Reserved, accept, submit_admitted, submit_job, watcher_of,
+    Admitted, JobBuilder, Options, Reserved, accept, inherits, submit_admitted, submit_job,
+    watcher_of,
 };
 use crate::values::{Rejected, WhenFull, expect_accepted};
 
@@ -123,13 +124,16 @@ impl JobBuilder {
         F: Spawnable + Send + 'static,
         F::Output: Send + 'static,
     {
-        let Self { key, options: Options { deadline, ref name, class }, .. } = self;
-        let has_room = matches!(room, Some(Some(_)));
-        if const { is_large::<F>() } || !key.is_plain() || name.is_some() || has_room {
-            return self.spawn_boxed(room, place, Boxed::New(Box::new(future)));
+        // Taken apart before any call: a spawn without settings has nothing to drop then.
+        let Self { key, when_full, options: Options { deadline, carried, class } } = self;
+        let is_bare = key.is_plain() && !inherits(key) && !matches!(room, Some(Some(_)));
+        if const { is_large::<F>() } || !is_bare || !carried.is_empty() {
+            let options = Options { deadline, carried, class };
+            let job = Self { key, when_full, options };
+            return job.spawn_boxed(room, place, Boxed::New(Box::new(future)));
         }
         // Before the calls that may unwind: neither holds anything.
-        drop(self.options.name);
+        drop(carried);
         drop(room);
         let made = make_future(class_key(key, class), (), AsFuture { future }, None, deadline);
         let back = AsFuture::<F>::of_job;
@@ -145,11 +149,11 @@ impl JobBuilder {
         place: &'static Location<'static>,
         future: Boxed<T>,
     ) -> Result<JoinHandle<T>, Rejected<Boxed<T>>> {
-        let Self { key, when_full, options: Options { deadline, name, class } } = self;
-        let watcher = watcher_of(key, place, name.as_ref(), class);
+        let Self { key, when_full, options: Options { deadline, carried, class } } = self;
+        let watcher = watcher_of(key, place, carried.name.as_ref(), class);
         let admitted = Admitted { when_full, deadline, class };
         let make = |permit, future| {
-            let future = Watched::new(watcher, name, future);
+            let future = Watched::new(watcher, carried, future);
             make_future(class_key(key, class), (), future, permit, deadline)
         };
         // A plain pool always has room.

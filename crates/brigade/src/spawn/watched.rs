@@ -1,23 +1,21 @@
-//! A future of a bounded or observed pool, a large future, and a future with a name.
+//! A future of a bounded or observed pool, a large future, and a future with a name or values.
 
 use core::any::Any;
 use core::future::Future;
 use core::mem;
 use core::pin::Pin;
 use core::task::{Context, Poll};
-use std::borrow::Cow;
 
 use brigade_task::{Job, Spawnable, is_cancelled};
 
 use super::future_of;
-use crate::submission::job_name;
+use crate::submission::{Carried, Carrying};
 use crate::values::{Rejected, Watch, Watcher};
 
 /// A future with all additions.
 pub(crate) struct Watched<B> {
     // First, so that it is dropped before its cancellation is reported.
-    future: B,
-    name: Option<Cow<'static, str>>,
+    future: Carrying<B>,
     watch: Watch,
 }
 
@@ -81,15 +79,17 @@ impl<T> Future for Boxed<T> {
 }
 
 impl<B: Future + Unpin + 'static> Watched<B> {
-    /// The future of a job accepted or about to be.
-    pub(crate) fn new(watcher: Watcher, name: Option<Cow<'static, str>>, future: B) -> Self {
-        Self { future, name, watch: watcher.begin(true) }
+    /// The future of a job accepted or about to be. Must be called on the submitting thread.
+    pub(crate) fn new(watcher: Watcher, mut carried: Carried, future: B) -> Self {
+        carried.inherit();
+        Self { future: Carrying::new(carried, future), watch: watcher.begin(true) }
     }
 
     /// Returns the future of a rejected job.
     pub(crate) fn unmade(job: Job) -> B {
-        let Self { future, watch, .. } = future_of(job);
+        let Self { mut future, watch } = future_of(job);
         watch.withdraw();
+        let Some(future) = future.take() else { unreachable!("it is there until it is dropped") };
         future
     }
 }
@@ -98,8 +98,13 @@ impl<B: Future + Unpin> Future for Watched<B> {
     type Output = B::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<B::Output> {
-        let Self { future, name, watch } = &mut *self;
-        let poll = || job_name::set(name, || Pin::new(future).poll(context));
+        let Self { future, watch } = &mut *self;
+        let poll = || {
+            future.run(|future| match future {
+                Some(future) => Pin::new(future).poll(context),
+                None => unreachable!("it is there until it is dropped"),
+            })
+        };
         // If it has been asked to stop, it is cancelled, although it is ready.
         watch.run_for_now(poll, |poll| poll.is_ready() && !is_cancelled())
     }

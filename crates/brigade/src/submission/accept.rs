@@ -5,11 +5,12 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_sync::OnceLock;
-use brigade_task::{HandledJob, Job, Work, is_large};
+use brigade_task::{HandledJob, Job, Work, has_job_values, is_large, may_have_job_values};
 
 use super::{Admitted, Submission};
 use crate::engine::{
-    Admission, At, Key, Shared, Unqueued, reach_inline, reach_owned, wait_until, with_worker,
+    Admission, At, Key, Shared, Unqueued, Worker, reach_inline, reach_owned, wait_until,
+    with_worker,
 };
 use crate::handle::{Handle, JoinHandle};
 use crate::values::{Priority, Rejected, WhenFull, closure_of, expect_accepted};
@@ -307,46 +308,67 @@ where
         let submission = Submission { work: (), when_full, options: None, place };
         return submission.submit_large(closure, key, identity);
     }
-    if !key.is_plain() {
-        return Submission { work: closure, when_full, options: None, place }.submit(key);
-    }
-    if R::IS_HANDLE {
-        return submit_job(R::make(closure), |job| accept_made(pool, job), closure_of);
-    }
-    // Without a handle a job is in no memory before its slot, on a worker or for the owner: not through `reach`. Else a submission
-    // takes 1.5 times as long (`submit --pattern contended`).
-    with_worker(|worker| match (worker, pool.owned()) {
-        (Some(own), _) if own.is_open_to(key) && !own.discards() => {
-            let (job, receipt) = R::make(closure);
-            own.enqueue(job.into());
-            Ok(receipt)
+    with_worker(|worker| {
+        let own = open_to(worker, key);
+        if own.is_none() && (may_have_job_values() || !key.is_plain()) {
+            return Submission { work: closure, when_full, options: None, place }.submit(key);
         }
-        (None, Some(shared)) => {
-            let inject = |job: R::Job| shared.inject(Priority::Normal, job.into());
-            let reject = |job| At::Outside(shared).rejected(job);
-            submit_job(R::make(closure), |job| inject(job).map_err(reject), closure_of)
+        if R::IS_HANDLE {
+            return submit_job(R::make(closure), |job| accept_made(pool, own, job), closure_of);
         }
-        _ => {
-            let accept = |job: R::Job| accept_elsewhere(pool, None, job.into());
-            submit_job(R::make(closure), accept, closure_of)
+        // Without a handle a job is in no memory before its slot, on a worker or for the owner: not through `reach`. Else a
+        // submission takes 1.5 times as long (`submit --pattern contended`).
+        match (own, worker, pool.owned()) {
+            (Some(own), ..) if !own.discards() => {
+                let (job, receipt) = R::make(closure);
+                own.enqueue(job.into());
+                Ok(receipt)
+            }
+            (_, None, Some(shared)) => {
+                let inject = |job: R::Job| shared.inject(Priority::Normal, job.into());
+                let reject = |job| At::Outside(shared).rejected(job);
+                submit_job(R::make(closure), |job| inject(job).map_err(reject), closure_of)
+            }
+            _ => {
+                let accept = |job: R::Job| accept_elsewhere(pool, None, job.into());
+                submit_job(R::make(closure), accept, closure_of)
+            }
         }
     })
 }
 
-/// Accepts the job of a closure with a handle, in a pool without a capacity. It is passed in registers, so a single copy of the code
+/// The worker, if submissions to the pool go to its own queue: they have no values to inherit.
+#[inline(always)]
+fn open_to(worker: Option<&Worker>, key: Key) -> Option<&Worker> {
+    worker.filter(|own| own.is_open_to(key))
+}
+
+/// Whether a job submitted to the pool by the calling code inherits values.
+#[inline(always)]
+pub(crate) fn inherits(key: Key) -> bool {
+    with_worker(|worker| open_to(worker, key).is_none())
+        && may_have_job_values()
+        && has_job_values()
+}
+
+/// Accepts the job of a closure with a handle, in a pool without a capacity, on its own worker or elsewhere. It is passed in registers, so a single copy of the code
 /// serves all closures.
 ///
 /// # Errors
 /// Returns the job if the pool does not accept it.
 #[inline(never)]
-fn accept_made(pool: impl Target, job: impl Into<Job>) -> Result<(), Rejected<Job>> {
-    with_worker(|worker| match worker {
-        Some(own) if own.is_open_to(pool.key()) && !own.discards() => {
+fn accept_made(
+    pool: impl Target,
+    own: Option<&Worker>,
+    job: impl Into<Job>,
+) -> Result<(), Rejected<Job>> {
+    match own {
+        Some(own) if !own.discards() => {
             own.enqueue(job.into());
             Ok(())
         }
         _ => accept_elsewhere(pool, None, job.into()),
-    })
+    }
 }
 
 /// Accepts a job of a class, or of the submitting job's class for `None`, in a pool without a capacity or with room for
@@ -357,8 +379,8 @@ fn accept_made(pool: impl Target, job: impl Into<Job>) -> Result<(), Rejected<Jo
 #[inline]
 pub(crate) fn accept(key: Key, class: Option<Priority>, job: Job) -> Result<(), Rejected<Job>> {
     with_worker(|worker| match worker {
-        Some(own) if class.is_none() && own.is_open_to(key) => {
-            own.submit(job).map_err(|job| At::Worker(own).rejected(job))
+        Some(own) if own.is_of(key) => {
+            own.submit_as(class, job).map_err(|job| At::Worker(own).rejected(job))
         }
         _ => accept_elsewhere(key, class, job),
     })

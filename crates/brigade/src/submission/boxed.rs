@@ -1,14 +1,15 @@
-//! A closure of a bounded or observed pool, or with a name or a deadline.
+//! A closure of a bounded or observed pool, or with a name, values or a deadline.
 //!
 //! It is boxed at the beginning of the slow path, so that all closures with the same result type share the code behind.
 
 use core::any::Any;
+use std::time::Instant;
 
 use brigade_sync::call_user;
 use brigade_task::{Cause, Job, Work};
 
 use super::options::Options;
-use super::{Receipt, job_name};
+use super::{Carrying, Receipt};
 use crate::engine::{Permit, now};
 use crate::values::{Rejected, Watch, Watcher, closure_of};
 
@@ -64,8 +65,8 @@ impl<T> Work for Queued<T> {
 struct Boxed<T: 'static> {
     /// First, so that the permit is released before any user code runs, including the drop of the closure.
     permit: Option<Permit>,
-    options: Options,
-    work: Box<dyn Closure<T>>,
+    deadline: Option<Instant>,
+    work: Carrying<Box<dyn Closure<T>>>,
     /// Last, so that all else is dropped before the end of the job is reported.
     watch: Watch,
 }
@@ -74,29 +75,37 @@ impl<T> Work for Boxed<T> {
     type Output = T;
 
     fn may_start(&self) -> Result<(), Cause> {
-        let is_late = self.options.deadline.is_some_and(|at| at <= now());
+        let is_late = self.deadline.is_some_and(|at| at <= now());
         if is_late { Err(Cause::Deadline) } else { Ok(()) }
     }
 
     fn run(self) -> T {
-        let Self { permit, options, work, watch } = self;
+        let Self { permit, mut work, watch, .. } = self;
         drop(permit);
-        watch.run(|| job_name::set(&options.name, || call_user(|| work.call())))
+        watch.run(move || {
+            work.run(|work| {
+                let Some(work) = work.take() else { unreachable!("it runs once") };
+                call_user(|| work.call())
+            })
+        })
     }
 }
 
-/// Makes a job and a receipt of a closure that has a permit, or needs none.
+/// Makes a job and a receipt of a closure that has a permit, or needs none. Must be called on the submitting thread.
 pub(crate) fn make_job<R: Receipt>(
     watcher: Watcher,
     permit: Option<Permit>,
-    options: Options,
+    mut options: Options,
     work: Box<dyn Closure<R::Output>>,
 ) -> (Job, R) {
+    options.carried.inherit();
     // A handle keeps more than a `Queued` in any case.
     let (job, receipt) = if !R::IS_HANDLE && !watcher.watches() && !options.is_stored() {
         R::make(Queued { permit, work })
     } else {
-        R::make(Boxed { permit, options, work, watch: watcher.begin(R::IS_HANDLE) })
+        let Options { deadline, carried, .. } = options;
+        let (work, watch) = (Carrying::new(carried, work), watcher.begin(R::IS_HANDLE));
+        R::make(Boxed { permit, deadline, work, watch })
     };
     (job.into(), receipt)
 }
@@ -104,8 +113,9 @@ pub(crate) fn make_job<R: Receipt>(
 /// Returns the closure of a rejected job made by [`make_job`].
 pub(crate) fn unmade<T: 'static>(job: Job) -> Box<dyn Closure<T>> {
     let boxed = |job| {
-        let Boxed { work, watch, .. } = closure_of(job);
+        let Boxed { mut work, watch, .. } = closure_of(job);
         watch.withdraw();
+        let Some(work) = work.take() else { unreachable!("it has not run") };
         work
     };
     job.into_closure().map_or_else(boxed, |Queued { work, .. }| work)

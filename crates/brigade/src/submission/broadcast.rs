@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use brigade_task::{Job, drop_contained};
 
+use super::Carried;
 use super::watcher::watcher_of;
 use crate::engine::{reach_once, with_worker};
 use crate::handle::{Handle, JoinHandle};
@@ -65,17 +66,17 @@ impl Handle {
         F: Fn(usize) -> R + Send + Sync + 'static,
         R: Send + 'static,
     {
-        let (call, place) = (Arc::new(call), Location::caller());
+        let (call, place, carried) = (Arc::new(call), Location::caller(), Carried::here());
         let watcher = watcher_of(self.key, place, None, Some(Priority::Normal));
         let shares = reach_once(self.key, |at| {
             let shared = at.shared().ok_or_else(|| at.refusal())?;
             shared.broadcast(at.worker().is_some(), || {
-                let (call, watcher) = (call.clone(), watcher.clone());
+                let (call, watcher, carried) = (call.clone(), watcher.clone(), carried.clone());
                 Job::with_handle(move || {
                     // No other worker runs a share.
                     let index = with_worker(|own| own.map(|own| own.index));
                     let Some(index) = index else { unreachable!("only a worker runs it") };
-                    watcher.begin(true).run(|| call(index))
+                    watcher.begin(true).run(|| carried.run(move || call(index)))
                 })
             })
         });

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use brigade_task::{Job, is_large};
 
-use super::accept::{accept, submit_job};
+use super::accept::{accept, inherits, submit_job};
 use super::boxed::{make_job, unbox, unmade};
 use super::watcher::watcher_of;
 use super::{Options, Receipt, Submission};
@@ -18,10 +18,10 @@ use crate::values::{Priority, Rejected, WhenFull, closure_of};
 
 /// Submits jobs with their own settings; made by [`Handle::job`] or [`brigade::job`](crate::job).
 ///
-/// First call the settings: a [name](Self::name), a [priority](Self::priority), a [deadline](Self::deadline), a
-/// [policy for a full pool](Self::when_full), a time ([`after`](Self::after), [`at`](Self::at),
-/// [`every`](Self::every)). Then call a method that submits. Each of these methods returns the job if the pool does
-/// not accept it.
+/// First call the settings: a [name](Self::name), [values](Self::with), a [priority](Self::priority), a
+/// [deadline](Self::deadline), a [policy for a full pool](Self::when_full), a time ([`after`](Self::after),
+/// [`at`](Self::at), [`every`](Self::every)). Then call a method that submits. Each of these methods returns the job if
+/// the pool does not accept it.
 ///
 /// | method | submits |
 /// |---|---|
@@ -50,8 +50,8 @@ pub struct JobBuilder {
 }
 
 impl Handle {
-    /// Returns a builder for a job with its own settings: a name, a priority, a deadline, a policy for a full pool, a
-    /// time. The builder also submits batches.
+    /// Returns a builder for a job with its own settings: a name, values, a priority, a deadline, a policy for a full
+    /// pool, a time. The builder also submits batches.
     ///
     /// ```
     /// use brigade::{Pool, WhenFull};
@@ -80,7 +80,43 @@ impl JobBuilder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.options.name = Some(name.into());
+        self.options.carried.name = Some(name.into());
+        self
+    }
+
+    /// Adds a value that follows the job: a request, a tenant, a budget. The job reads it by
+    /// [`inherited`](crate::inherited()). It replaces a value of the same type, given before or inherited.
+    ///
+    /// These see the value:
+    /// - the closure, each run of a periodic closure, and each poll of a future, also while they are dropped;
+    /// - their [forks](crate::join()), [scopes](crate::scope()), loops and [installed](Handle::install) calls, on any
+    ///   thread;
+    /// - the jobs that they submit, to any pool and by any method, and what these submit: a job inherits the values at
+    ///   its submission. A job of a [`TaskSet`](crate::TaskSet) inherits those of the call that adds it, a job of a
+    ///   [map](Handle::map) those of the call that takes the item.
+    ///
+    /// It is dropped with the last of these jobs. A panic of its destructor is contained.
+    ///
+    /// A job with values takes the way of a job with a name, and so do all jobs that it submits. Other jobs cost
+    /// nothing more.
+    ///
+    /// ```
+    /// use brigade::{Pool, inherited, join};
+    /// struct Tenant(&'static str);
+    /// let pool = Pool::new(2);
+    /// let job = pool.job().with(Tenant("blue")).submit(|| {
+    ///     let tenant = || inherited::<Tenant>().map(|tenant| tenant.0);
+    ///     let (left, right) = join(tenant, tenant);
+    ///     (left, right, brigade::submit(tenant).join())
+    /// })?;
+    /// let (left, right, submitted) = job.join()?;
+    /// assert_eq!([left, right, submitted?], [Some("blue"); 3]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "task_local")]
+    #[doc(alias = "scoped")]
+    pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.options.carried.add(value);
         self
     }
 
@@ -196,7 +232,7 @@ impl JobBuilder {
             let submission = Submission { work: (), when_full, options: Some(options), place };
             return submission.submit_large(work, key, handle);
         }
-        let submitted = match key.is_plain() && !options.is_stored() {
+        let submitted = match key.is_plain() && !options.is_stored() && !inherits(key) {
             true => {
                 let accept = |job: R::Job| accept(key, options.class, job.into());
                 submit_job(R::make(work), accept, closure_of)
@@ -208,8 +244,8 @@ impl JobBuilder {
 
     /// Submits several closures with one publication, and wakes as many sleeping workers as there are jobs.
     ///
-    /// The iterator is exhausted before any closure is accepted. With any setting, and in a bounded or
-    /// [observed](crate::Builder::observe_jobs) pool, the closures are accepted individually, as by
+    /// The iterator is exhausted before any closure is accepted. With any setting, from a job with [values](Self::with),
+    /// and in a bounded or [observed](crate::Builder::observe_jobs) pool, the closures are accepted individually, as by
     /// [`execute`](Self::execute).
     ///
     /// # Errors
@@ -270,7 +306,7 @@ impl JobBuilder {
         F: FnOnce() -> R::Output + Send + 'static,
     {
         let is_set = self.options.is_stored() || self.options.class.is_some();
-        if self.key.is_plain() && !is_set {
+        if self.key.is_plain() && !is_set && !inherits(self.key) {
             return reach_once(self.key, |at| at.submit_batch(jobs));
         }
         let mut jobs = jobs.into_iter();
@@ -315,8 +351,9 @@ impl JobBuilder {
     {
         let Self { key, options, .. } = self;
         let class = options.class.unwrap_or_else(|| class_here(key));
-        let watcher = watcher_of(key, Location::caller(), options.name.as_ref(), Some(class));
-        let is_plain = !watcher.watches() && !options.is_stored();
+        let watcher =
+            watcher_of(key, Location::caller(), options.carried.name.as_ref(), Some(class));
+        let is_plain = !watcher.watches() && !options.is_stored() && !inherits(key);
         let mut jobs = jobs.into_iter();
         let refused = reach_once(key, |at| {
             let mut made = jobs.by_ref().map(|work| match is_plain {

@@ -1,7 +1,7 @@
 //! Submitting to a pool: the methods of a [`Handle`](crate::Handle), and the additions of bounded pools and of a
 //! [`JobBuilder`]. This module must not know the owner of a pool.
 //!
-//! In a pool that is neither bounded nor observed, a closure without a deadline or a name becomes a plain job. Every
+//! In a pool that is neither bounded nor observed, a closure without a deadline, a name or values becomes a plain job. Every
 //! other job takes the slow path through [`Submission`]. The fast path recognizes its pools by their keys.
 
 // In the order of the methods in the documentation of `Handle`.
@@ -11,7 +11,7 @@ mod job_builder;
 
 mod boxed;
 mod broadcast;
-pub(crate) mod job_name;
+mod carried;
 mod on_worker;
 mod options;
 mod reserve;
@@ -22,14 +22,15 @@ use core::convert::identity;
 use std::panic::Location;
 use std::time::Instant;
 
-use brigade_task::Job;
+use brigade_task::{Job, has_job_values};
 
 use crate::engine::{Admission, Key, Permit, reach_once};
-use crate::values::{Priority, Rejected, WhenFull};
-pub(crate) use accept::{ADMIT, Receipt, accept, admit_bounded, submit, submit_job};
+use crate::values::{Priority, Rejected, WhenFull, closure_of};
+pub(crate) use accept::{ADMIT, Receipt, accept, admit_bounded, inherits, submit, submit_job};
 pub(crate) use boxed::{Closure, make_job, returned, unmade};
+pub(crate) use carried::{Carried, Carrying};
+pub use carried::{current_job_name, inherited};
 pub use job_builder::JobBuilder;
-pub use job_name::current_job_name;
 pub use on_worker::JobOnWorker;
 pub(crate) use options::Options;
 pub use reserve::Reserved;
@@ -57,6 +58,11 @@ impl<F> Submission<F> {
         F: FnOnce() -> R::Output + Send + 'static,
     {
         let Self { work, when_full, options, place } = self;
+        // A job without values submits to another pool, or from another class.
+        if key.is_plain() && options.is_none() && !has_job_values() {
+            let accept = |job: R::Job| accept(key, None, job.into());
+            return submit_job(R::make(work), accept, closure_of);
+        }
         Submission { work: (), when_full, options, place }.submit_large(work, key, identity)
     }
 }
@@ -89,7 +95,7 @@ impl<T: 'static> Submission<Box<dyn Closure<T>>> {
         let Self { work, when_full, options, place } = self;
         let options = options.unwrap_or_default();
         let admitted = Admitted { when_full, deadline: options.deadline, class: options.class };
-        let watcher = watcher_of(key, place, options.name.as_ref(), options.class);
+        let watcher = watcher_of(key, place, options.carried.name.as_ref(), options.class);
         let make = |permit, work| make_job(watcher, permit, options, work);
         submit_admitted(key, admitted, work, make, unmade)
     }

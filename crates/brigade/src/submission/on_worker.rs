@@ -89,7 +89,7 @@ impl JobOnWorker {
         T: Send + 'static,
     {
         let Self { key, index, options } = self;
-        let (name, class) = (options.name.as_ref(), Some(Priority::Normal));
+        let (name, class) = (options.carried.name.as_ref(), Some(Priority::Normal));
         let watcher = watcher_of(key, Location::caller(), name, class);
         let made = make_job(watcher, None, options, Box::new(job));
         let sent = submit_job(made, |share| send(key, index, share), unmade::<T>);

@@ -73,7 +73,7 @@ use crate::handle::awaited::note_pool;
 use crate::handle::{Handle, JoinHandle, cancel, cancel_at_drop};
 use crate::pool::here;
 use crate::spawn::{AsFuture, Boxed, Watched, class_key, future_of, make_future};
-use crate::submission::{Closure, Options, make_job, returned, unmade, watcher_of};
+use crate::submission::{Closure, Options, inherits, make_job, returned, unmade, watcher_of};
 use crate::values::{Priority, Rejected, closure_of, expect_accepted, opaque};
 use deadline::Deadline;
 use limit::Limit;
@@ -310,10 +310,10 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         let (key, class) = (self.pool.key, options.class);
-        if !const { is_large::<F>() } && key.is_plain() && !options.is_stored() {
+        if !const { is_large::<F>() } && key.is_plain() && !options.is_stored() && !inherits(key) {
             return self.add(class, job, |set, number, _, job| set.job(number, job), closure_of);
         }
-        let watcher = watcher_of(key, place, options.name.as_ref(), class);
+        let watcher = watcher_of(key, place, options.carried.name.as_ref(), class);
         let make = |set: &Completions, number, permit, job| {
             listed(set, number, make_job(watcher, permit, options, job))
         };
@@ -384,7 +384,8 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         let (key, group) = (self.pool.key, self.group);
-        if const { is_large::<F>() } || !key.is_plain() || options.name.is_some() {
+        let is_bare = key.is_plain() && options.carried.is_empty() && !inherits(key);
+        if const { is_large::<F>() } || !is_bare {
             return self.add_boxed(Boxed::New(Box::new(future)), options, place);
         }
         let Options { deadline, class, .. } = options;
@@ -396,11 +397,11 @@ impl<T> TaskSet<T> {
         added.map_err(|rejected| rejected.map(AsFuture::boxed))
     }
 
-    /// Adds a future of a bounded or observed pool, a large future, or a future with a name.
+    /// Adds a future of a bounded or observed pool, a large future, or a future with a name or values.
     fn add_boxed(
         &mut self,
         future: Boxed<T>,
-        Options { deadline, name, class }: Options,
+        Options { deadline, carried, class }: Options,
         place: &'static Location<'static>,
     ) -> Result<usize, Rejected<Boxed<T>>>
     where
@@ -408,9 +409,9 @@ impl<T> TaskSet<T> {
     {
         let (key, group) = (self.pool.key, self.group);
         let of_class = class_key(key, class);
-        let watcher = watcher_of(key, place, name.as_ref(), class);
+        let watcher = watcher_of(key, place, carried.name.as_ref(), class);
         let make = |set: &Completions, number, permit, future| {
-            let future = Watched::new(watcher, name, future);
+            let future = Watched::new(watcher, carried, future);
             listed(set, number, make_future(of_class, group, future, permit, deadline))
         };
         self.add(class, future, make, Watched::unmade)

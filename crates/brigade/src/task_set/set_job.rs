@@ -38,7 +38,13 @@ impl<T: Send + 'static> TaskSet<T> {
 impl<T: Send + 'static> SetJob<'_, T> {
     /// Sets a name, as [`JobBuilder::name`](crate::JobBuilder::name).
     pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.options.name = Some(name.into());
+        self.options.carried.name = Some(name.into());
+        self
+    }
+
+    /// Adds a value that follows the job, as [`JobBuilder::with`](crate::JobBuilder::with).
+    pub fn with<V: Send + Sync + 'static>(mut self, value: V) -> Self {
+        self.options.carried.add(value);
         self
     }
 

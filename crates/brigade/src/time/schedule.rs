@@ -19,34 +19,32 @@
 //! engine may start a thread. The closure has a separate lock, for which no thread ever waits.
 
 use core::mem;
-use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use brigade_sync::{Defer, Mutex, MutexGuard, call_user};
-use brigade_task::{Cause, Job, JoinError, Work, drop_contained};
+use brigade_task::{Cause, Job, JoinError, Work};
 
 use super::timer::{Control, Stage, Timer, TimerState};
 use super::{Missed, start_timer, stop_timer};
 use crate::engine::{
     Due, Entry, Key, TimerKey, class_here, drop_off_pool, now_in, reach, reach_once,
 };
-use crate::submission::{JobBuilder, Options, job_name, watcher_of};
+use crate::submission::{Carrying, JobBuilder, Options, watcher_of};
 use crate::values::{ListedTimer, Priority, Rejected, Watch, Watcher};
 
 /// A closure, and the state of its runs.
 struct Schedule<F> {
     state: Mutex<TimerState>,
     /// The closure, until it is dropped. Locked only by the thread that has taken it.
-    closure: Mutex<Option<F>>,
+    closure: Mutex<Option<Carrying<F>>>,
     /// Calls the closure, and takes it out first if it runs once.
     call: fn(&mut Option<F>),
     /// The period of a closure that runs many times.
     again: Option<(Duration, Missed)>,
     pool: Key,
     class: Priority,
-    name: Option<Cow<'static, str>>,
     /// Watches each run.
     watcher: Watcher,
 }
@@ -63,23 +61,25 @@ pub(super) fn schedule<F: Send + 'static>(
     call: fn(&mut Option<F>),
     closure: F,
 ) -> Result<Timer, Rejected<F>> {
-    let JobBuilder { key: pool, options: Options { name, class, .. }, .. } = builder;
+    let JobBuilder { key: pool, options: Options { mut carried, class, .. }, .. } = builder;
+    carried.inherit();
     let state = TimerState { stage: Stage::Here, at, timer: None, ticks: 0, error: None };
     let class = class.unwrap_or_else(|| class_here(pool));
+    let watcher = watcher_of(pool, place, carried.name.as_ref(), Some(class));
     let schedule = Arc::new(Schedule {
         state: Mutex::new(state),
-        closure: Mutex::new(Some(closure)),
+        closure: Mutex::new(Some(Carrying::new(carried, closure))),
         call,
         again,
         pool,
         class,
-        watcher: watcher_of(pool, place, name.as_ref(), Some(class)),
-        name,
+        watcher,
     });
     if schedule.wait(at) {
         return Ok(Timer::new(schedule, pool));
     }
-    let Some(closure) = schedule.closure.lock().take() else { unreachable!("nothing took it") };
+    let closure = schedule.closure.lock().take().and_then(|mut closure| closure.take());
+    let Some(closure) = closure else { unreachable!("nothing took it") };
     Err(reach_once(pool, |at| at.rejected(closure)))
 }
 
@@ -109,9 +109,12 @@ impl<F: Send + 'static> Schedule<F> {
     /// # Panics
     /// If the closure panics; the state is consistent then.
     fn run(self: &Arc<Self>) {
-        let call: &mut dyn FnMut() = &mut || (self.call)(&mut self.closure.lock());
-        let call = AssertUnwindSafe(|| job_name::set(&self.name, call));
-        let result = panic::catch_unwind(call).map_err(JoinError::panicked);
+        let call = || {
+            if let Some(closure) = &mut *self.closure.lock() {
+                closure.run(self.call);
+            }
+        };
+        let result = panic::catch_unwind(AssertUnwindSafe(call)).map_err(JoinError::panicked);
         let mut state = self.state.lock();
         state.ticks += 1;
         if let Err(error) = &result {
@@ -146,7 +149,9 @@ impl<F: Send + 'static> Schedule<F> {
 
     /// Drops the closure, in the stage [`Ending`](Stage::Ending).
     fn end(&self) {
-        drop_contained(self.closure.lock().take());
+        if let Some(closure) = self.closure.lock().take() {
+            closure.drop_contained();
+        }
         self.state.lock().stage = Stage::Over;
     }
 }

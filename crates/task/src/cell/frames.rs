@@ -9,10 +9,12 @@
 use core::any::Any;
 use core::mem;
 use core::ptr::{self, NonNull};
+use std::sync::Arc;
 
 use super::state::State;
 use crate::cause::Cause;
 use crate::contain::catch;
+use crate::values::Values;
 
 brigade_sync::scoped_thread_local! {
     /// The innermost frame. Models never look at it: all threads of a model share a thread-local of std.
@@ -23,6 +25,11 @@ brigade_sync::scoped_thread_local! {
 pub trait Attachment: Sync {
     /// The name of the job, if this is its name.
     fn name(&self) -> Option<&str> {
+        None
+    }
+
+    /// The values that follow the job, if these are they: those of outer attachments are among them.
+    fn values(&self) -> Option<&Values> {
         None
     }
 
@@ -378,6 +385,59 @@ pub fn job_name() -> Option<String> {
         match Frame::first(innermost, Frame::outer_of_context, is_named)?.what {
             What::Attached(attachment) => attachment.name().map(String::from),
             _ => None,
+        }
+    })
+}
+
+/// Whether values may follow the job that this thread runs, wholly or in part; a single look, without a call.
+#[inline(always)]
+pub fn may_have_job_values() -> bool {
+    JobContext::current().0.is_some()
+}
+
+/// Whether values follow the job that this thread runs, wholly or in part.
+#[cold]
+#[inline(never)]
+pub fn has_job_values() -> bool {
+    with_values(|values| values.is_some())
+}
+
+/// The values that follow the job that this thread runs, wholly or in part.
+///
+/// ```
+/// use brigade_task::{Attachment, Values, attach, has_job_values, inherited, job_values};
+/// struct Has(Values);
+/// impl Attachment for Has {
+///     fn values(&self) -> Option<&Values> {
+///         Some(&self.0)
+///     }
+/// }
+/// let has = Has(Values::default().with(42));
+/// let inner = attach(&has, || (job_values().get(), inherited()));
+/// assert_eq!(inner, (Some(42.into()), Some(42.into())));
+/// assert!(attach(&has, has_job_values) && !has_job_values());
+/// ```
+pub fn job_values() -> Values {
+    with_values(|values| values.cloned().unwrap_or_default())
+}
+
+/// The value of a type that follows the job that this thread runs, wholly or in part; see [`job_values`].
+pub fn inherited<T: Send + Sync + 'static>() -> Option<Arc<T>> {
+    with_values(|values| values?.get())
+}
+
+fn with_values<R>(call: impl FnOnce(Option<&Values>) -> R) -> R {
+    let ends = |what: What<'_>| match what {
+        What::Job(_) | What::Dropped(_) => true,
+        What::Attached(attachment) => attachment.values().is_some(),
+        What::Part(_) => false,
+    };
+    INNERMOST.with(|innermost| {
+        // Models never look at it.
+        let innermost = if cfg!(brigade_loom) { None } else { innermost };
+        match Frame::first(innermost, Frame::outer_of_context, ends).map(|frame| frame.what) {
+            Some(What::Attached(attachment)) => call(attachment.values()),
+            _ => call(None),
         }
     })
 }

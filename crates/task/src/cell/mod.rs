@@ -23,7 +23,7 @@ pub(crate) use completed::CompletedList;
 pub(crate) use frames::JobContext;
 pub use frames::{
     Attachment, JobId, RunningFuture, attach, drop_cause, enter_other, for_each_running,
-    is_cancelled, job_name,
+    has_job_values, inherited, is_cancelled, job_name, job_values, may_have_job_values,
 };
 pub(crate) use handle::RawHandle;
 pub(crate) use header::{FutureVTable, Header, VTable};

@@ -567,7 +567,12 @@ unsafe fn act_unrun<W: ScopedWork>(
     let work = unsafe { ManuallyDrop::take(&mut ticketed.work) };
     match action {
         Action::Leave => work.leave(),
-        _ => work.cancel(ticket.state().stop_cause(|| action.cause(out))),
+        _ => {
+            let context = ticket.state().context;
+            let cancel = || work.cancel(ticket.state().stop_cause(|| action.cause(out)));
+            // SAFETY: Scope rule: the opening thread waits for the ticket.
+            unsafe { context.enter(cancel) }
+        }
     }
 }
 
@@ -600,7 +605,8 @@ impl<F: Spawnable> ScopedFuture<F> {
     /// Drops the future, removes the waker from the list, delivers the result, and gives up the ticket. Returns the outcome.
     fn end(&mut self, result: Result<F::Output, JoinError>) -> Option<Outcome> {
         let (future, ticket) = self.inner.take()?;
-        drop_contained(future);
+        // SAFETY: Scope rule: the opening thread waits for the ticket.
+        unsafe { ticket.state().context.enter(|| drop_contained(future)) };
         if let Some((key, waker)) = self.listed.take() {
             let listed = ticket.state().with_wakers(|wakers| wakers.remove(key));
             drop_contained((waker, listed));

@@ -23,4 +23,5 @@ mod parts;
 mod placement;
 mod spinning;
 mod stolen_forks;
+mod values;
 mod work_conservation;
