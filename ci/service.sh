@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# After a change of the example of a service, or of its recipes: lints and tests them, with a real NATS server and a real browser:
-# `ci/service.sh [full]`. Processes are killed three times while they do 5,000 jobs; with `full`, twenty times while they do 100,000, in two
-# minutes more.
+# After a change of the example of a service: lints and tests it, with a real NATS server and a real browser: `ci/service.sh [full]`. Processes are
+# killed three times while they do 5,000 jobs; with `full`, twenty times while they do 100,000, in two minutes more.
 # `ci/service.sh load` prints the table of its README, in two minutes after the build, on a machine that does nothing else.
 set -euo pipefail
 cd "$(dirname "$0")/../examples/service"
@@ -26,9 +25,9 @@ programs() {
 
 tests() {
     programs
-    cargo fmt --check -p thumbnails -p recipes
+    cargo fmt --check
     # Lints each target as it compiles it.
-    RUSTC_WORKSPACE_WRAPPER="$PWD/../../ci/lint.sh" cargo test --workspace --locked -- --include-ignored "$@"
+    RUSTC_WORKSPACE_WRAPPER="$PWD/../../ci/lint.sh" cargo test --locked -- --include-ignored "$@"
 }
 
 case "${1-}" in
