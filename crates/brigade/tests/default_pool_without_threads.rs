@@ -33,7 +33,7 @@ type Row = (&'static str, fn() -> ThreadId);
 
 /// Each free function that needs the default pool, by its name in docs/verbs.txt, returns the thread that has run its job.
 #[rustfmt::skip]
-const VERBS: [Row; 27] = [
+const VERBS: [Row; 28] = [
     ("block_on", || brigade::block_on(async { brigade::submit(here).await.unwrap() })),
     ("execute", || seen_once(|note| brigade::execute(note))),
     ("execute_after", || seen_later(|note| time::execute_after(SOON, note))),
@@ -60,6 +60,7 @@ const VERBS: [Row; 27] = [
     ("default_pool", || default_pool().install(here).unwrap()),
     ("sleep", || brigade::block_on(async { time::sleep(SOON).await; here() })),
     ("timeout", || brigade::spawn(time::timeout(SOON, async { here() })).join().unwrap().unwrap()),
+    ("Limited", || default_pool().limited(1).submit(here).join().unwrap()),
     ("TaskSet", || { let mut set = TaskSet::new(default_pool()); set.submit(here); set.join_next().unwrap().unwrap() }),
 ];
 

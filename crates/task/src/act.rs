@@ -14,7 +14,7 @@ pub(crate) type Act = unsafe fn(*mut Payload, Action, *mut ()) -> Outcome;
 
 /// An action of a job's function.
 ///
-/// All but the last two consume the payload.
+/// All but the last three consume the payload.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Run the payload.
@@ -30,6 +30,8 @@ pub(crate) enum Action {
     Identify,
     /// Write to `out`, a `bool`, whether the job is stale; the returned outcome has no meaning.
     IsStale,
+    /// Note the class in the cell, if there is one. Instead of a pointer `out` is the number of the class.
+    NoteClass,
 }
 
 impl Action {
@@ -57,8 +59,10 @@ pub(crate) unsafe fn inspect(
     out: *mut (),
     id: impl FnOnce() -> TypeId,
     is_stale: &dyn Fn() -> bool,
+    note_class: &dyn Fn(u8),
 ) -> bool {
     match action {
+        Action::NoteClass => note_class(out.addr() as u8),
         // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
         Action::Identify => unsafe { out.cast::<TypeId>().write(id()) },
         // SAFETY: `out` is a `bool`, guaranteed by the caller.

@@ -61,6 +61,17 @@ impl JobHandle {
         self.0.is_queued()
     }
 
+    /// Returns the class of the job: a number from 0 to 3 that the scheduler has [noted](crate::Job::note_class) or
+    /// [raised](crate::Job::raised), 0 by default.
+    pub fn class(&self) -> u8 {
+        self.0.class()
+    }
+
+    /// Returns the handle's side of the cell.
+    pub(crate) fn side(&self) -> &RawHandle {
+        &self.0
+    }
+
     /// Returns whether the job is a future.
     pub fn is_of_future(&self) -> bool {
         self.0.is_of_future()

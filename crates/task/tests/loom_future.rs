@@ -46,7 +46,7 @@ loom::lazy_static! {
 struct Binding;
 
 impl Schedule for Binding {
-    fn schedule(self, job: Job, woken: Woken) {
+    fn schedule(self, job: Job, woken: Woken, _: u8) {
         let mut queue = QUEUE.lock();
         let rejected = match queue.is_over {
             true => Some(job),
@@ -82,8 +82,8 @@ impl Schedule for Binding {
 struct Unbinding;
 
 impl Schedule for Unbinding {
-    fn schedule(self, job: Job, woken: Woken) {
-        Binding.schedule(job, woken);
+    fn schedule(self, job: Job, woken: Woken, _: u8) {
+        Binding.schedule(job, woken, 0);
     }
 
     fn bind(self, task: TaskRef) -> u32 {

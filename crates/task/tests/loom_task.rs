@@ -297,6 +297,23 @@ fn a_job_runs_or_is_cancelled_from_elsewhere() {
     });
 }
 
+/// Either entry runs the closure, beside the drop of the handle.
+#[test]
+fn one_of_two_jobs_runs_a_raised_closure() {
+    check(3, || {
+        let (tally, job, handle) = counted_job();
+        let further = Job::raised(&handle, 2).unwrap();
+        assert!(Job::raised(&handle, 2).is_none(), "there is one");
+        let (first, second) = (run(job), run(further));
+        turn();
+        drop(handle);
+        let mut outcomes = [first.join().unwrap(), second.join().unwrap()];
+        outcomes.sort_by_key(|outcome| *outcome == Outcome::Stale);
+        assert_eq!(outcomes, [Outcome::Returned, Outcome::Stale]);
+        assert_eq!(tally.seen(), (1, 1, 1));
+    });
+}
+
 /// Loom finds a cell that is freed twice, never, or before its last use.
 #[test]
 fn the_last_of_three_sides_frees_a_cell() {

@@ -116,7 +116,7 @@ fn an_ended_closure_leaves_nothing() {
 struct Queueing;
 
 impl Schedule for Queueing {
-    fn schedule(self, job: Job, _: Woken) {
+    fn schedule(self, job: Job, _: Woken, _: u8) {
         QUEUE.with_borrow_mut(|queue| queue.push(job));
     }
 

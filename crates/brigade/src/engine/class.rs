@@ -71,6 +71,16 @@ impl Worker {
         self.class.open_to.get() == key
     }
 
+    /// The class of the running job, if the pool may have jobs of a lower class.
+    #[inline]
+    pub(crate) fn class_of_waits(&self) -> Option<Priority> {
+        match self.class() {
+            Priority::Low => None,
+            Priority::Normal if !self.shared.queues.lanes.has_had_low() => None,
+            class => Some(class),
+        }
+    }
+
     /// The class of the running job.
     pub(crate) fn class(&self) -> Priority {
         self.class.running.get()

@@ -10,8 +10,6 @@ use brigade_sync::atomic::Ordering;
 use brigade_sync::fork::{self, OnChild};
 use brigade_sync::unmodelled::AtomicU64;
 
-use crate::values::Priority;
-
 /// The message of a forked child's abort.
 const ORPHAN: &str = "brigade: a job, or the body of a scope, has forked and goes on in the child, where its pool is not; \
     it must call exec or _exit there";
@@ -20,13 +18,10 @@ const ORPHAN: &str = "brigade: a job, or the body of a scope, has forked and goe
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(u64);
 
-/// One generation of a key, of which 16 bits are kept. So a process may mistake a pool made 65,536 nested
+/// One generation of a key, of which 16 bits are kept. Below them is the number of the pool: enough for a million pools a
+/// second for two years. So a process may mistake a pool made 65,536 nested
 /// forks away for its own.
 const GENERATION: u64 = 1 << 48;
-
-/// One [class](ClassKey), which has two bits. Below them is the number of the pool: enough for a million pools a
-/// second for half a year.
-const CLASS: u64 = 1 << 46;
 
 /// The bit for a bounded pool, so that submissions to unbounded pools need no look-up.
 const BOUNDED: u64 = 1 << 0;
@@ -46,44 +41,6 @@ pub(crate) struct Kind {
     pub(crate) is_bounded: bool,
     pub(crate) is_observed: bool,
     pub(crate) is_threadless: bool,
-}
-
-/// Names a pool, and the class of a future on it, in the space of a key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ClassKey(Key);
-
-impl ClassKey {
-    /// Adds a class to a key.
-    #[inline]
-    pub(crate) fn new(Key(key): Key, class: Priority) -> Self {
-        let class = match class {
-            Priority::Normal => 0,
-            Priority::Low => 1,
-            Priority::High => 2,
-        };
-        Self(Key(key | (class * CLASS)))
-    }
-
-    /// The key of the pool if the class is `Normal`; otherwise a key of no pool.
-    #[inline(always)]
-    pub(crate) fn if_normal(self) -> Key {
-        self.0
-    }
-
-    /// The key of the pool.
-    #[inline]
-    pub(crate) fn key(self) -> Key {
-        Key(self.0.0 & !(3 * CLASS))
-    }
-
-    /// The class.
-    pub(crate) fn class(self) -> Priority {
-        match (self.0.0 / CLASS) & 3 {
-            0 => Priority::Normal,
-            1 => Priority::Low,
-            _ => Priority::High,
-        }
-    }
 }
 
 impl Key {

@@ -64,7 +64,7 @@ pub(crate) use end::off_pool::{
 pub(crate) use enter::{enter_outside, enter_pool, entered};
 pub(crate) use fork::wait_outside;
 pub(crate) use futures::groups::{Group, Members};
-pub(crate) use key::{ClassKey, Key, Kind};
+pub(crate) use key::{Key, Kind};
 pub(crate) use registry::{
     At, class_here, current_pool, find, forget, reach, reach_inline, reach_on_worker, reach_once,
     reach_owned,

@@ -14,6 +14,7 @@ use brigade_task::{Canceller, Cause, JobHandle, JobWaiter, JoinError};
 use super::awaited::{self, Refused};
 use super::canceller::{CancelHandle, cancel, cancel_at_drop};
 use super::deadlock::{AwaitedJobs, Waiting};
+use super::raise::raise;
 use crate::engine;
 use crate::engine::{
     Awaited as _, BlockedThread, Key, Worker, runs_in_place, sleep_outside, wait_as, wait_until,
@@ -213,10 +214,13 @@ impl<T> JoinHandle<T> {
     /// ```
     pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
         self.inner.as_ref()?;
-        let key = self.key;
+        let (key, is_bound) = (self.key, self.is_bound);
         match self.alive() {
             Some(inner) if inner.is_finished() => inner.try_join(),
             Some(inner) => {
+                if !is_bound {
+                    raise(inner, key);
+                }
                 let deadline = time::now().checked_add(timeout);
                 let _waits =
                     inner.is_of_future().then(|| Waiting::beside(|| AwaitedJobs::One(inner.id())));
@@ -366,12 +370,20 @@ impl<'a> Ended<'a> {
                 _ = runs_in_place() && this.run_part(worker);
                 // The wait is listed before any other job runs here: a wait for itself never ends.
                 if !this.is_over() && this.lists() {
+                    this.raise();
                     worker.run_until(&mut this);
                 }
             }
             None => sleep_outside(Some(key), &mut this),
         });
         !this.is_circular
+    }
+
+    /// Gives the job the class of the waiting job.
+    fn raise(&self) {
+        if !self.is_bound {
+            raise(&self.job, self.key);
+        }
     }
 
     /// Lists the wait. Returns `false` if it would never end.
@@ -433,6 +445,9 @@ impl<T> Future for JoinHandle<T> {
             ready!(self.turn.poll_ready(context));
         }
         let Some(inner) = self.alive() else { return Poll::Ready(Err(GONE)) };
+        if !is_bound {
+            raise(inner, key);
+        }
         match awaited::poll_job(context, key, inner) {
             Ok(polled) => polled,
             Err(Refused) => {

@@ -7,6 +7,7 @@ pub(crate) mod deadlock;
 pub(crate) mod join;
 #[cfg(feature = "observe")]
 mod observing;
+mod raise;
 #[cfg(feature = "trace")]
 mod traces;
 
@@ -27,6 +28,7 @@ pub(crate) use cancel::discards;
 pub use canceller::CancelHandle;
 pub(crate) use canceller::{cancel, cancel_at_drop};
 pub use join::JoinHandle;
+pub(crate) use raise::{class_of_waits, raise_to};
 #[cfg(feature = "trace")]
 pub use traces::Tracing;
 

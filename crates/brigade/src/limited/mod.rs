@@ -58,7 +58,7 @@ use brigade_task::{Job, Spawnable};
 
 use crate::engine::{class_here, reach_once};
 use crate::handle::{Handle, JoinHandle};
-use crate::spawn::{Boxed, Watched, class_key, make_future};
+use crate::spawn::{Boxed, Watched, make_future};
 use crate::submission::{
     Carried, Closure, Options, Receipt, make_job, returned, unmade, watcher_of,
 };
@@ -90,15 +90,14 @@ use line::{Claim, Line};
 /// counts the jobs in line as [queued](crate::Metrics::queued_limited).
 ///
 /// ```
-/// use std::sync::{Arc, Mutex};
 /// let pool = brigade::Pool::new(4);
-/// let (serial, log) = (pool.limited(1), Arc::new(Mutex::new(Vec::new())));
+/// let (serial, (log, order)) = (pool.limited(1), std::sync::mpsc::channel());
 /// for number in 0..100 {
 ///     let log = log.clone();
-///     serial.execute(move || log.lock().unwrap().push(number));
+///     serial.execute(move || _ = log.send(number));
 /// }
 /// assert_eq!(serial.submit(|| "last").join()?, "last");
-/// assert!(log.lock().unwrap().iter().copied().eq(0..100), "one after another");
+/// assert!(order.try_iter().eq(0..100), "one after another");
 /// # Ok::<(), brigade::JoinError>(())
 /// ```
 #[doc(alias = "limitedParallelism")]
@@ -302,7 +301,7 @@ impl Limited {
         let watcher = watcher_of(key, place, None, Some(class));
         let make = |claim, future| {
             let future = Watched::new(watcher, Carried::default(), Gated::new(claim, future));
-            make_future(class_key(key, Some(class)), (), future, None, None)
+            make_future(key, (), future, None, None)
         };
         let back = |job| Watched::<Gated<T>>::unmade(job).into_future();
         self.add(class, future, make, back).map(|handle| JoinHandle::of_bound(handle, key))

@@ -34,7 +34,7 @@ impl Schedule for OnWorker {
         current_id() == self.thread
     }
 
-    fn schedule(self, job: Job, _: Woken) {
+    fn schedule(self, job: Job, _: Woken, _: u8) {
         let mut job = Some(job);
         reach(self.key, &mut |at| match (at.shared(), job.take()) {
             (Some(shared), Some(job)) => shared.send_local(self.index, job),

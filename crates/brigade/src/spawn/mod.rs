@@ -22,8 +22,7 @@ use brigade_sync::time;
 use brigade_task::{Guard, Job, Outcome, RunningFuture, Schedule, Spawned, TaskRef, Woken};
 
 use crate::engine::{
-    At, ClassKey, Group, Key, Permit, Worker, class_here, drop_off_pool, reach, reach_on_worker,
-    reach_once, with_worker,
+    At, Group, Key, Permit, Worker, drop_off_pool, reach, reach_on_worker, reach_once, with_worker,
 };
 use crate::handle::deadlock::is_awaited;
 use crate::handle::discards;
@@ -42,7 +41,7 @@ const NOWHERE: u32 = u32::MAX;
 
 /// The scheduler of a future: the pool, with the class of the future, and its group.
 #[derive(Clone, Copy)]
-struct OnPool<G>(ClassKey, G);
+struct OnPool<G>(Key, G);
 
 /// What a future belongs to: a set, a scope, or nothing else, `()`, which takes no memory.
 pub(crate) trait Belongs: Copy + Send + Sync + 'static {
@@ -80,42 +79,42 @@ impl<G: Belongs> Schedule for OnPool<G> {
     const STOPS_ALL: fn() -> bool = if G::IS_SCOPES { discards } else { stops };
 
     #[inline]
-    fn schedule(self, job: Job, woken: Woken) {
+    fn schedule(self, job: Job, woken: Woken, class: u8) {
         let Self(key, group) = self;
-        if !key.if_normal().is_here() {
+        if !key.is_here() {
             // In a forked child: the job may have been in any state at the fork.
             return core::mem::forget(job);
         }
         if let Some(group) = group.group() {
-            note_member(key.key(), group, &job);
+            note_member(key, group, &job);
         }
         let refused = with_worker(move |worker| match worker {
-            Some(own) if own.is_of(key.if_normal()) => own.resume(Priority::Normal, job, woken),
-            _ => schedule_elsewhere(key, job, woken),
+            Some(own) if class == 0 && own.is_of(key) => own.resume(Priority::Normal, job, woken),
+            _ => schedule_elsewhere(key, Priority::of_number(class), job, woken),
         });
         match (refused, woken) {
             (Ok(()), _) => {}
             // The thread that ends the pool drops the future: `engine/end/ENDING.md`.
             (Err(job), Woken::Idle) => job.leave(),
             // Drops the future, which is user code, outside of `CURRENT`.
-            (Err(job), Woken::Polled) => drop_off_pool(key.key(), job),
+            (Err(job), Woken::Polled) => drop_off_pool(key, job),
         }
     }
 
     fn cuts(self, future: RunningFuture) -> bool {
-        !G::IS_SCOPES && cuts(self.0.key(), future)
+        !G::IS_SCOPES && cuts(self.0, future)
     }
 
     fn bind(self, task: TaskRef) -> u32 {
-        bind(self.0.key(), task)
+        bind(self.0, task)
     }
 
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
-        release(self.0.key(), number, outcome, unclaimed);
+        release(self.0, number, outcome, unclaimed);
     }
 
     fn give_back(self) {
-        reach(self.0.key(), &mut |at| {
+        reach(self.0, &mut |at| {
             if let Some(permits) = at.shared().and_then(|shared| shared.permits.as_ref()) {
                 permits.give_back();
             }
@@ -177,10 +176,10 @@ fn note_member(key: Key, group: Group, job: &Job) {
 /// Queues a future woken by a foreign thread, or a future not of the default class. Returns the job if it will not be
 /// polled any more.
 #[inline(never)]
-fn schedule_elsewhere(key: ClassKey, job: Job, woken: Woken) -> Result<(), Job> {
-    reach_once(key.key(), |at| match at {
-        At::Worker(worker) => worker.resume(key.class(), job, woken),
-        At::Outside(shared) => shared.resume(key.class(), job),
+fn schedule_elsewhere(key: Key, class: Priority, job: Job, woken: Woken) -> Result<(), Job> {
+    reach_once(key, |at| match at {
+        At::Worker(worker) => worker.resume(class, job, woken),
+        At::Outside(shared) => shared.resume(class, job),
         At::Gone(_) => Err(job),
     })
 }
@@ -213,15 +212,9 @@ impl Guard for FirstPoll {
     }
 }
 
-/// The key of a pool, with the class of a future spawned there; `None` stands for the spawning job's class.
-#[inline]
-pub(crate) fn class_key(key: Key, class: Option<Priority>) -> ClassKey {
-    ClassKey::new(key, class.unwrap_or_else(|| class_here(key)))
-}
-
 /// Makes a job of a future that has a permit, or needs none.
 pub(crate) fn make_future<F>(
-    key: ClassKey,
+    key: Key,
     group: impl Belongs,
     future: F,
     permit: Option<Permit>,
@@ -242,7 +235,7 @@ pub(crate) fn make_scopes(
     group: Group,
     future: Pin<Box<dyn Future<Output = ()> + Send>>,
 ) -> (Job, brigade_task::JoinHandle<()>) {
-    make_future(class_key(key, Some(Priority::Normal)), OfScope(group), future, None, None)
+    make_future(key, OfScope(group), future, None, None)
 }
 
 /// Returns the future of a rejected job.

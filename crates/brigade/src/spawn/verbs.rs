@@ -5,9 +5,9 @@ use std::panic::Location;
 
 use brigade_task::{Spawnable, is_large};
 
+use super::make_future;
 use super::named::AsFuture;
 use super::watched::{Boxed, Watched};
-use super::{class_key, make_future};
 use crate::engine::Permit;
 use crate::handle::{Handle, JoinHandle};
 use crate::submission::{
@@ -135,7 +135,7 @@ impl JobBuilder {
         // Before the calls that may unwind: neither holds anything.
         drop(carried);
         drop(room);
-        let made = make_future(class_key(key, class), (), AsFuture { future }, None, deadline);
+        let made = make_future(key, (), AsFuture { future }, None, deadline);
         let back = AsFuture::<F>::of_job;
         submit_job(made, |job| accept(key, class, job), back)
             .map(|handle| JoinHandle::new(handle, key))
@@ -154,7 +154,7 @@ impl JobBuilder {
         let admitted = Admitted { when_full, deadline, class };
         let make = |permit, future| {
             let future = Watched::new(watcher, carried, future);
-            make_future(class_key(key, class), (), future, permit, deadline)
+            make_future(key, (), future, permit, deadline)
         };
         // A plain pool always has room.
         let spawned = match room.or(key.is_plain().then_some(None)) {

@@ -190,6 +190,7 @@ impl<'a> At<'a> {
     ) -> Result<(), Rejected<Job>> {
         match (how, self.shared()) {
             (Some(Unqueued { work: _work, finish }), Some(shared)) => {
+                job.note_class(class.unwrap_or_default().noted());
                 finish(shared, job);
                 Ok(())
             }

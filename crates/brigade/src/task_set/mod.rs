@@ -72,7 +72,7 @@ use crate::engine::{Group, Key, Members, Permit, class_here, reach_once};
 use crate::handle::awaited::note_pool;
 use crate::handle::{Handle, JoinHandle, cancel, cancel_at_drop};
 use crate::pool::here;
-use crate::spawn::{AsFuture, Boxed, Watched, class_key, future_of, make_future};
+use crate::spawn::{AsFuture, Boxed, Watched, future_of, make_future};
 use crate::submission::{Closure, Options, inherits, make_job, returned, unmade, watcher_of};
 use crate::values::{Priority, Rejected, closure_of, expect_accepted, opaque};
 use deadline::Deadline;
@@ -136,6 +136,8 @@ pub struct TaskSet<T> {
     woken: Members,
     limit: Option<Arc<Limit>>,
     deadline: Option<Box<Deadline>>,
+    /// Waits have raised the pending jobs before this number to this class.
+    raised: (Priority, usize),
     turn: Turn,
 }
 
@@ -152,6 +154,7 @@ impl<T> TaskSet<T> {
         let (pending, ended) = (Pending::new(), VecDeque::new());
         let (group, woken) = (Group::new(), Members::new());
         let (next, untried, limit, deadline, turn) = (0, 0, None, None, Turn::default());
+        let raised = (Priority::Low, 0);
         Self {
             pool,
             next,
@@ -163,6 +166,7 @@ impl<T> TaskSet<T> {
             woken,
             limit,
             deadline,
+            raised,
             turn,
         }
     }
@@ -389,9 +393,8 @@ impl<T> TaskSet<T> {
             return self.add_boxed(Boxed::New(Box::new(future)), options, place);
         }
         let Options { deadline, class, .. } = options;
-        let of_class = class_key(key, class);
         let make = |set: &Completions, number, permit, future| {
-            listed(set, number, make_future(of_class, group, future, permit, deadline))
+            listed(set, number, make_future(key, group, future, permit, deadline))
         };
         let added = self.add(class, AsFuture { future }, make, future_of);
         added.map_err(|rejected| rejected.map(AsFuture::boxed))
@@ -408,11 +411,10 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         let (key, group) = (self.pool.key, self.group);
-        let of_class = class_key(key, class);
         let watcher = watcher_of(key, place, carried.name.as_ref(), class);
         let make = |set: &Completions, number, permit, future| {
             let future = Watched::new(watcher, carried, future);
-            listed(set, number, make_future(of_class, group, future, permit, deadline))
+            listed(set, number, make_future(key, group, future, permit, deadline))
         };
         self.add(class, future, make, Watched::unmade)
     }
@@ -653,6 +655,9 @@ impl<T> TaskSet<T> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<T, JoinError>>> {
         let waits = !self.is_empty() && self.is_here() && !self.has_ended(1);
+        if waits {
+            self.raise();
+        }
         if waits && self.completions.wait(1, context.waker().clone()) {
             note_pool(self.pool.key);
             note(|| Awaited::Set);

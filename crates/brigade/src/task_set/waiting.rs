@@ -11,6 +11,7 @@ use super::TaskSet;
 use crate::engine;
 use crate::engine::{BlockedThread, Key, Worker, runs_in_place, wait_as, wait_until};
 use crate::handle::deadlock::{AwaitedJobs, Waiting};
+use crate::handle::{class_of_waits, raise_to};
 
 /// A worker's wait for a number of ends.
 struct Ends<'a, T> {
@@ -94,6 +95,7 @@ impl<T> TaskSet<T> {
         if self.ended.len() >= ended {
             return true;
         }
+        self.raise();
         let mut wait = Ends { set: self, ended, first: 0, listed: None, is_circular: false };
         worker.run_until(&mut wait);
         let is_circular = wait.is_circular;
@@ -111,6 +113,7 @@ impl<T> TaskSet<T> {
 
     /// Waits until this many jobs have ended, or until the deadline; runs none of them.
     pub(super) fn sleep(&mut self, ended: usize, deadline: Option<Instant>) {
+        self.raise();
         let key = self.pool.key;
         let _waits = Waiting::beside(|| self.awaited(self.first_in_line(), ended == 1));
         wait_until(Some(key), deadline, &mut |thread| {
@@ -121,6 +124,20 @@ impl<T> TaskSet<T> {
             is_over || thread.is_some_and(|thread| !register(thread))
         });
         drop_contained(self.completions.stop_waiting());
+    }
+
+    /// Gives the jobs on the pool the class of the waiting job.
+    pub(super) fn raise(&mut self) {
+        let Some(class) = class_of_waits(self.pool.key) else { return };
+        let (first, next) = (self.first_in_line(), self.next.min(self.first_in_line()));
+        let from = if class > self.raised.0 { 0 } else { self.raised.1 };
+        for (number, handle) in self.pending.from(from) {
+            if number >= first {
+                break;
+            }
+            raise_to(handle, self.pool.key, class);
+        }
+        self.raised = (class, next);
     }
 
     /// Whether this many jobs have ended. If not yet, moves the listed jobs to the ended jobs before the answer.

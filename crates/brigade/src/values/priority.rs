@@ -26,8 +26,12 @@
 /// `Normal`: [local futures](crate::spawn_local), [broadcasts](crate::Handle::broadcast) and jobs [for one
 /// worker](crate::JobBuilder::on_worker).
 ///
-/// **A job [joined](crate::JoinHandle::join) by a worker** before it has started runs inside the joining job, with
-/// the class of the joining job. A running job is not boosted.
+/// **Priority follows a wait.** A job that is joined or awaited by a job of the same pool with a higher class gets this
+/// class, by itself or in a [`TaskSet`](crate::TaskSet): a queued job is queued by it, and all further polls of a
+/// future have it, which passes it on to the jobs that the future awaits. So a `High` job does not wait behind
+/// `Normal` ones for a `Low` job. The class of a running closure, of a job of a [`Limited`](crate::Limited), and of a
+/// future with a deadline or in a bounded pool before its first poll does not change. No class passes a lock or a
+/// channel.
 ///
 /// ```
 /// use brigade::{Pool, Priority};
@@ -54,4 +58,32 @@ pub enum Priority {
     Normal,
     /// Runs before all unstarted jobs of other classes. Each thread may already be about to start a job.
     High,
+}
+
+/// The number of a job that was raised to `Normal`. It is none of a queued job, so the class of its first queue is not noted later.
+const RAISED: u8 = 3;
+
+impl Priority {
+    /// The number that a queue notes in its jobs: 0 is that of most jobs, and need not be noted.
+    pub(crate) fn noted(self) -> u8 {
+        match self {
+            Self::Normal => 0,
+            Self::Low => 1,
+            Self::High => 2,
+        }
+    }
+
+    /// The number of a job that is raised to this class.
+    pub(crate) fn raised(self) -> u8 {
+        if self == Self::Normal { RAISED } else { self.noted() }
+    }
+
+    /// The class with a number.
+    pub(crate) fn of_number(number: u8) -> Self {
+        match number {
+            1 => Self::Low,
+            2 => Self::High,
+            _ => Self::Normal,
+        }
+    }
 }

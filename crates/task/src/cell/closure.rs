@@ -115,8 +115,9 @@ where
     // SAFETY: Life rule: the job is alive, and its function is called with the types of the cell.
     let cell = unsafe { pointer.cast::<ClosureCell<F, T>>().as_ref() };
     let is_claimed = || cell.header.state.is_claimed();
+    let note_class = |class| cell.header.state.note_class(class);
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(action, out, TypeId::of::<F>, &is_claimed) } {
+    if unsafe { inspect(action, out, TypeId::of::<F>, &is_claimed, &note_class) } {
         return Outcome::Stale;
     }
     let release = ReleaseJob(pointer);
@@ -188,10 +189,11 @@ unsafe fn take<F: Work<Output = T>, T>(header: NonNull<Header>, out: *mut ()) {
     unsafe { out.cast::<Result<T, JoinError>>().write(result) };
 }
 
-/// Runs the claimed closure if it may start, or drops it for the cause `stop`. The canceller may do the latter.
+/// Runs the claimed closure if it may start, or drops it for the cause `stop`. The canceller may do the latter. A panic unwinds if
+/// the handle is gone.
 ///
 /// # Safety
-/// The cell must have these types. The caller must be the handle or the canceller, and have claimed the task.
+/// The cell must have these types. The caller must be the handle, the canceller or the second job, and have claimed the task.
 unsafe fn settle<F: Work<Output = T>, T>(
     header: NonNull<Header>,
     stop: Option<Cause>,
@@ -219,9 +221,12 @@ unsafe fn settle_with<F: Work<Output = T>, T>(
 ) -> Outcome {
     let outcome = Outcome::of(&result);
     // SAFETY: guaranteed by the caller.
-    let unclaimed = unsafe { cell.finish(result) };
-    // The canceller's: the handle may be gone.
-    debug_assert!(!matches!(unclaimed, Some(Ok(_))));
+    match unsafe { cell.finish(result) } {
+        // Of a second job, whose handle is gone.
+        Some(Err(JoinError::Panicked(panic))) => panic.resume(),
+        // Also the canceller's.
+        unclaimed => drop(unclaimed),
+    }
     outcome
 }
 

@@ -101,6 +101,30 @@ impl RawHandle {
         Asked::ToStop
     }
 
+    /// The class of the job.
+    pub(crate) fn class(&self) -> u8 {
+        self.header().state.class()
+    }
+
+    /// Changes the class of an unclaimed closure or an unfinished future. Returns the cell if the caller must make a
+    /// further job, for which a side or a reference has been added.
+    pub(crate) fn raise(&self, class: u8) -> Option<NonNull<Header>> {
+        let Header { state, lifecycle, vtable, .. } = self.header();
+        state.set_class(class);
+        let Some(future) = vtable.future else { return state.add_second().then_some(self.0) };
+        // What the guard of the first job holds, a further job would not give back.
+        let may_be_first = !state.holds() && !state.decides();
+        if lifecycle.add_job(may_be_first) {
+            return Some(self.0);
+        }
+        // An idle future may wait for jobs, which its poll raises.
+        if lifecycle.wake_by_ref() {
+            // SAFETY: Life rule: the side is alive; Access rule: `wake_by_ref` returned that the caller must make the job.
+            unsafe { (future.schedule)(self.0) };
+        }
+        None
+    }
+
     /// Adds the canceller's side; `None` if there is or was a canceller.
     pub(crate) fn canceller(&self) -> Option<Self> {
         self.header().state.add_canceller().then_some(Self(self.0))

@@ -180,6 +180,16 @@ impl Lifecycle {
         }
     }
 
+    /// Adds a reference for a further job of a queued future that has been polled, or `may_be_first`; `false` if the future is not
+    /// queued.
+    #[must_use]
+    pub(crate) fn add_job(&self, may_be_first: bool) -> bool {
+        let may = |word| is_queued(word) && (may_be_first || word & UNPOLLED == 0);
+        let next = |word| if may(word) { word + REFERENCE } else { word };
+        // Ordering: Release, as in `wake_by_ref`: who sees a later state sees the writes before this.
+        may(self.update(Ordering::AcqRel, &next))
+    }
+
     /// Wakes the future; `true` if the caller must make the job, for which a reference has been added.
     #[must_use]
     pub(crate) fn wake_by_ref(&self) -> bool {

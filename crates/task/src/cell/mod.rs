@@ -7,8 +7,8 @@
 //!
 //! **Stage rule.** The stage belongs to the claiming thread until `DONE` is set, then to the owner of the result; [`state`] defines
 //! both. **Slot rule.** The waker slot belongs to the handle while `WAKER` and `MEMBER` are clear, and to the finisher once it has
-//! set `DONE` and found either set. **Life rule.** A cell lives until the job, the handle and the canceller, if any, have released
-//! it.
+//! set `DONE` and found either set. **Life rule.** A cell lives until the job, the handle, and the canceller and the second job, if
+//! any, have released it.
 
 mod closure;
 mod completed;

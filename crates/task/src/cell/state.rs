@@ -13,9 +13,11 @@
 //! | `DECIDES` | the guard says whether the future may start | initially | – |
 //! | `MEMBER` | the waker slot holds a reference to a set's list, and belongs to the thread that sets `DONE` | the handle | `DONE` was set before, or `WAKER` is set |
 //! | `CAUSE` | two bits: the cause of the stop request | with `STOP_REQUESTED` | `STOP_REQUESTED` was set before |
+//! | `SECOND` | the second job of a closure is alive | the handle | `CLAIMED` or `SECOND` was set before, or `HANDLE` is clear |
+//! | `CLASS` | two bits: the class of the job, a number of the scheduler's | the creator, the handle | – |
 //!
 //! The result belongs to the handle if `HANDLE` is set when `DONE` is set; otherwise to the thread that set `DONE`. The
-//! side that clears the last of `JOB`, `HANDLE` and `CANCELLER` frees the cell.
+//! side that clears the last of `JOB`, `HANDLE`, `CANCELLER` and `SECOND` frees the cell.
 //!
 //! A future is cancelled if `STOP_REQUESTED` is set before `DONE`.
 //!
@@ -39,9 +41,12 @@ const HOLDS: u32 = 256;
 const DECIDES: u32 = 512;
 /// The place of the [`Cause`] of a stop request.
 const CAUSE: u32 = 10;
+pub(crate) const SECOND: u32 = 1 << 12;
+/// The place of the class.
+const CLASS: u32 = 13;
 
 /// The sides of a cell, each of which keeps it alive.
-const SIDES: u32 = JOB | HANDLE | CANCELLER;
+const SIDES: u32 = JOB | HANDLE | CANCELLER | SECOND;
 
 /// The state of a cell.
 pub(crate) struct State(AtomicU32);
@@ -109,7 +114,7 @@ impl State {
 
     /// Claims the closure; `false` if it was claimed before.
     #[must_use]
-    pub(super) fn claim(&self) -> bool {
+    pub(crate) fn claim(&self) -> bool {
         // Ordering: Relaxed: the closure came with the pointer, and the result is published by `DONE`.
         self.0.fetch_or(CLAIMED, Ordering::Relaxed) & CLAIMED == 0
     }
@@ -140,7 +145,7 @@ impl State {
 
     /// Returns whether the closure has been claimed; the job itself, before it has claimed, sees a claim of the handle.
     #[inline]
-    pub(super) fn is_claimed(&self) -> bool {
+    pub(crate) fn is_claimed(&self) -> bool {
         // Ordering: Relaxed: a hint; `claim` decides.
         self.0.load(Ordering::Relaxed) & CLAIMED != 0
     }
@@ -243,6 +248,36 @@ impl State {
     pub(super) fn add_canceller(&self) -> bool {
         // Ordering: Relaxed: the handle keeps the cell alive, and the canceller is passed on in a synchronised way.
         self.0.fetch_or(CANCELLER, Ordering::Relaxed) & CANCELLER == 0
+    }
+
+    /// Adds the side of a second job of a closure, by the handle; `false` if there is one, or the closure has been claimed.
+    #[must_use]
+    pub(super) fn add_second(&self) -> bool {
+        // Ordering: Relaxed, as in `add_canceller`.
+        let order = (Ordering::Relaxed, Ordering::Relaxed);
+        self.change_unless(CLAIMED | SECOND, (0, SECOND), order).is_ok()
+    }
+
+    /// The class of the job.
+    #[inline]
+    pub(crate) fn class(&self) -> u8 {
+        // Ordering: Relaxed: the job is queued by it, and the wake after the change of a future's class orders them.
+        (self.0.load(Ordering::Relaxed) >> CLASS) as u8 & 3
+    }
+
+    /// Sets the class of the job, unless it has been set.
+    pub(crate) fn note_class(&self, class: u8) {
+        if self.class() == 0 {
+            let order = (Ordering::Relaxed, Ordering::Relaxed);
+            _ = self.change_unless(3 << CLASS, (0, u32::from(class & 3) << CLASS), order);
+        }
+    }
+
+    /// Changes the class of the job.
+    pub(crate) fn set_class(&self, class: u8) {
+        let next = |state| Some(state & !(3 << CLASS) | u32::from(class & 3) << CLASS);
+        // Ordering: Relaxed, as in `class`.
+        _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
     /// Releases a side, of which `side` is the bit; `true` if the caller must free the cell. The handle's is released so only once the

@@ -44,9 +44,9 @@ use crate::act::{Action, Outcome, Payload, TakeRequest};
 use crate::cell::Header;
 use crate::cell::state::State;
 use crate::job::Job;
-use crate::join::JoinHandle;
+use crate::join::{JobHandle, JoinHandle};
 use local::Local;
-use poll::{Resumption, Turn, is_fresh};
+use poll::{Resumption, Turn, is_fresh, resumption};
 pub use schedule::{Guard, Schedule, Woken};
 pub use waker::TaskRef;
 
@@ -72,7 +72,7 @@ impl<T: Send + 'static> Spawned<T> {
     /// #[derive(Clone, Copy)]
     /// struct Queue;
     /// impl Schedule for Queue {
-    ///     fn schedule(self, job: Job, _: Woken) {
+    ///     fn schedule(self, job: Job, _: Woken, _: u8) {
     ///         WOKEN.lock().unwrap_or_else(PoisonError::into_inner).push(job);
     ///     }
     ///     fn bind(self, _: TaskRef) -> u32 {
@@ -119,7 +119,7 @@ impl<T: 'static> Spawned<T> {
     /// #[derive(Clone, Copy)]
     /// struct Never;
     /// impl Schedule for Never {
-    ///     fn schedule(self, _: Job, _: Woken) {}
+    ///     fn schedule(self, _: Job, _: Woken, _: u8) {}
     ///     fn bind(self, _: TaskRef) -> u32 {
     ///         unreachable!("it is ready at once")
     ///     }
@@ -173,6 +173,32 @@ fn first_poll<F: Future + 'static, G: Guard, E: Schedule>(
 }
 
 impl Job {
+    /// Changes the [class](JobHandle::class) of a job, and returns a further job to be queued by it if the job is queued. The former job
+    /// becomes [stale](Outcome::Stale) when the further job runs, and the other way round. A further job that is dropped cancels
+    /// nothing, unless it polls a future.
+    ///
+    /// A future that waits is woken instead, and [scheduled](Schedule::schedule) by the class. The class of a running closure, and of a
+    /// future whose [guard](Guard) holds or decides something before the first poll, only changes.
+    ///
+    /// ```
+    /// use brigade_task::{Job, Outcome};
+    /// let (job, handle) = Job::with_handle(|| 6 * 7);
+    /// let further = Job::raised(&handle, 2).unwrap();
+    /// assert_eq!((further.run(), handle.class()), (Outcome::Returned, 2));
+    /// assert_eq!(job.run(), Outcome::Stale);
+    /// assert_eq!(handle.join()?, 42);
+    /// # Ok::<(), brigade_task::JoinError>(())
+    /// ```
+    pub fn raised(of: &JobHandle, class: u8) -> Option<Self> {
+        let cell = of.side().raise(class)?;
+        Some(match of.is_of_future() {
+            // SAFETY: Access rule: a reference has been added. A further job of a queued future is stale, or makes the other stale.
+            true => unsafe { resumption(cell) },
+            // SAFETY: Life rule: the side has been added.
+            false => unsafe { Self::second(cell) },
+        })
+    }
+
     /// Returns whether it polls a future again.
     pub fn is_resumption(&self) -> bool {
         self.identify() == TypeId::of::<Resumption>()

@@ -246,9 +246,10 @@ unsafe fn poll<F: Future, E: Schedule>(
 /// Access rule: the caller must make the job, for which it has a reference. The scheduler must be an `E`.
 unsafe fn schedule<E: Schedule>(header: NonNull<Header>) {
     // SAFETY: the type is right, guaranteed by the caller; the job's reference keeps the task alive.
-    let scheduler = unsafe { header.cast::<Head<E>>().as_ref() }.scheduler;
+    let Head { header: of, scheduler, .. } = unsafe { header.cast::<Head<E>>().as_ref() };
+    let (scheduler, class) = (*scheduler, of.state.class());
     // SAFETY: guaranteed by the caller.
-    scheduler.schedule(unsafe { resumption(header) }, Woken::Idle);
+    scheduler.schedule(unsafe { resumption(header) }, Woken::Idle, class);
 }
 
 /// Like [`schedule`], after a poll during which the future was woken.
@@ -258,9 +259,10 @@ unsafe fn schedule<E: Schedule>(header: NonNull<Header>) {
 #[inline(never)]
 unsafe fn reschedule<E: Schedule>(header: NonNull<Header>) {
     // SAFETY: as in `schedule`.
-    let scheduler = unsafe { header.cast::<Head<E>>().as_ref() }.scheduler;
+    let Head { header: of, scheduler, .. } = unsafe { header.cast::<Head<E>>().as_ref() };
+    let (scheduler, class) = (*scheduler, of.state.class());
     // SAFETY: guaranteed by the caller.
-    scheduler.schedule(unsafe { resumption(header) }, Woken::Polled);
+    scheduler.schedule(unsafe { resumption(header) }, Woken::Polled, class);
 }
 
 /// Whether the calling thread may drop the future.
@@ -304,7 +306,7 @@ pub(super) fn is_fresh(id: TypeId) -> bool {
 ///
 /// # Safety
 /// Access rule: the caller must make the job and pass it the reference for it.
-unsafe fn resumption(task: NonNull<Header>) -> Job {
+pub(super) unsafe fn resumption(task: NonNull<Header>) -> Job {
     // SAFETY: a pointer is one word, and `act` is the function of such a job.
     unsafe { Job::from_raw(act::<()>, Turn { task, guard: () }) }
 }
@@ -324,7 +326,11 @@ pub(super) unsafe fn act<G: Guard>(payload: *mut Payload, action: Action, out: *
         false => TypeId::of::<Resumption>(),
     };
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(action, out, id, &|| !header().lifecycle.is_queued()) } {
+    if unsafe {
+        inspect(action, out, id, &|| !header().lifecycle.is_queued(), &|class| {
+            header().state.note_class(class)
+        })
+    } {
         return Outcome::Polled;
     }
     // SAFETY: Payload rule: the payload is a `Turn`, and is consumed.

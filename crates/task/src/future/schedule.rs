@@ -45,8 +45,9 @@ pub trait Schedule: Copy + Send + Sync + 'static {
     /// [left](Job::leave), and then [ended](TaskRef::end): other code calls the waker, perhaps under a lock needed by the drop of the
     /// future.
     ///
-    /// Called by the waking thread, or by the thread that has just polled the future.
-    fn schedule(self, job: Job, woken: Woken);
+    /// Called by the waking thread, or by the thread that has just polled the future. `class` is the [class](crate::JobHandle::class)
+    /// of the future.
+    fn schedule(self, job: Job, woken: Woken, class: u8);
 
     /// Takes a reference to a future before its first wait; returns a key for it, which must not be 0.
     ///

@@ -43,7 +43,7 @@ fn run_all() -> usize {
 struct Binding;
 
 impl Schedule for Binding {
-    fn schedule(self, job: Job, _: Woken) {
+    fn schedule(self, job: Job, _: Woken, _: u8) {
         with(|queue| queue.jobs.push(job));
     }
 
@@ -64,8 +64,8 @@ impl Schedule for Binding {
 struct Unbinding;
 
 impl Schedule for Unbinding {
-    fn schedule(self, job: Job, woken: Woken) {
-        Binding.schedule(job, woken);
+    fn schedule(self, job: Job, woken: Woken, _: u8) {
+        Binding.schedule(job, woken, 0);
     }
 
     fn bind(self, _: TaskRef) -> u32 {
@@ -82,7 +82,7 @@ impl Schedule for Unbinding {
 struct Ended;
 
 impl Schedule for Ended {
-    fn schedule(self, job: Job, woken: Woken) {
+    fn schedule(self, job: Job, woken: Woken, _: u8) {
         match woken {
             Woken::Idle => job.leave(),
             Woken::Polled => drop(job),
@@ -111,8 +111,8 @@ impl Schedule for Staying {
         thread::current().id() == self.0
     }
 
-    fn schedule(self, job: Job, woken: Woken) {
-        Binding.schedule(job, woken);
+    fn schedule(self, job: Job, woken: Woken, _: u8) {
+        Binding.schedule(job, woken, 0);
     }
 
     fn bind(self, task: TaskRef) -> u32 {

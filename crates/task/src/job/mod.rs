@@ -13,6 +13,7 @@ use std::panic;
 use crate::act::{Act, Action, Outcome, Payload, inspect};
 use crate::boxed::{BoxedWork, is_large};
 use crate::cause::Cause;
+use crate::cell::state::SECOND;
 use crate::cell::{self, Header, frames};
 use crate::contain::dispose;
 use crate::join::JoinHandle;
@@ -94,6 +95,15 @@ impl Job {
         // Word by word, so the optimiser keeps the words in registers until they are written to a queue's slot. A copy
         // of the whole would go through memory, where the wide loads wait for the closure's narrow stores.
         Self { payload: [words[0], words[1], words[2]], act, not_sync: PhantomData }
+    }
+
+    /// Makes the second job of a closure.
+    ///
+    /// # Safety
+    /// Life rule: the side of the second job must have been added, and belongs to the job from now on.
+    pub(crate) unsafe fn second(cell: NonNull<Header>) -> Self {
+        // SAFETY: a pointer is one word, and `act_second` is the function of such a job.
+        unsafe { Self::from_raw(act_second, cell) }
     }
 
     /// Runs the closure if it [may start](Work::may_start); else drops it, and contains a panic of the drop.
@@ -209,6 +219,18 @@ impl Job {
         // SAFETY: the action does not consume the payload, and `out` is a `bool`.
         unsafe { self.inspect(Action::IsStale, ptr::from_mut(&mut is_stale).cast()) };
         is_stale
+    }
+
+    /// Notes the [class](crate::JobHandle::class) by which the job is queued, for the handle, if none has been noted.
+    ///
+    /// ```
+    /// let (job, handle) = brigade_task::Job::with_handle(|| ());
+    /// job.note_class(1);
+    /// assert_eq!(handle.class(), 1);
+    /// ```
+    pub fn note_class(&self, class: u8) {
+        // SAFETY: the action does not consume the payload, and `out` is a number.
+        unsafe { self.inspect(Action::NoteClass, ptr::without_provenance_mut(class.into())) };
     }
 
     /// Drops the job if it is [stale](Self::is_stale), which frees memory and calls no user code; returns the outcome.
@@ -367,7 +389,7 @@ unsafe fn act_inline<F: Work<Output = ()>>(
     // SAFETY: Payload rule: the payload is an `F`; borrowed for the call.
     let is_stale = || unsafe { &*closure }.is_stale();
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(action, out, TypeId::of::<F>, &is_stale) } {
+    if unsafe { inspect(action, out, TypeId::of::<F>, &is_stale, &|_| ()) } {
         return Outcome::Stale;
     }
     // SAFETY: Payload rule, as above; where this is called, the payload is consumed.
@@ -397,6 +419,39 @@ unsafe fn act_inline<F: Work<Output = ()>>(
             Outcome::Cancelled(action.cause(out))
         }
     }
+}
+
+/// Identifies the second job of a closure.
+struct Second;
+
+/// The function of the second job of a closure: runs the closure, or leaves it to the first.
+///
+/// # Safety
+/// Payload rule: the payload is a pointer to a cell, whose second side is the job's. `out` must be as the action says.
+unsafe fn act_second(payload: *mut Payload, action: Action, out: *mut ()) -> Outcome {
+    /// Releases the side, also on unwinding.
+    struct Release(NonNull<Header>);
+    impl Drop for Release {
+        fn drop(&mut self) {
+            // SAFETY: Life rule: the side is released only here.
+            unsafe { Header::release(self.0, SECOND) };
+        }
+    }
+
+    // SAFETY: Payload rule.
+    let cell = unsafe { payload.cast::<NonNull<Header>>().read() };
+    // SAFETY: Life rule: the side is alive.
+    let Header { state, vtable, .. } = unsafe { cell.as_ref() };
+    // SAFETY: `out` is as the action says, guaranteed by the caller.
+    if unsafe { inspect(action, out, TypeId::of::<Second>, &|| state.is_claimed(), &|_| ()) } {
+        return Outcome::Stale;
+    }
+    let _release = Release(cell);
+    if action != Action::Run || !state.claim() {
+        return Outcome::Stale;
+    }
+    // SAFETY: claimed just now; the vtable is the cell's.
+    unsafe { (vtable.settle)(cell, None, None) }
 }
 
 #[cfg(all(test, not(brigade_loom)))]

@@ -210,7 +210,7 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
     // SAFETY: Payload rule: the payload is a pointer to a frame.
     let pointer = unsafe { payload.cast::<NonNull<Frame<B, R, COUNTED>>>().read() };
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(action, out, TypeId::of::<OfFork>, &|| false) } {
+    if unsafe { inspect(action, out, TypeId::of::<OfFork>, &|| false, &|_| ()) } {
         return Outcome::Stale;
     }
     let outcome = match action {

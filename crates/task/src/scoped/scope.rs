@@ -558,7 +558,8 @@ unsafe fn act_unrun<W: ScopedWork>(
     out: *mut (),
 ) -> Outcome {
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(action, out, TypeId::of::<OfScope>, &|| ticketed.work.is_stale()) } {
+    if unsafe { inspect(action, out, TypeId::of::<OfScope>, &|| ticketed.work.is_stale(), &|_| ()) }
+    {
         return Outcome::Stale;
     }
     // SAFETY: the action consumes the payload. The ticket is dropped last, even on unwinding.

@@ -43,7 +43,12 @@ impl Lanes {
         accepts: Accepts,
         idle: &Idle,
     ) {
-        self.of(class).push_all(jobs, accepts, told(class, idle));
+        let mut noted = || {
+            let job = jobs()?;
+            job.note_class(class.noted());
+            Some(job)
+        };
+        self.of(class).push_all(&mut noted, accepts, told(class, idle));
     }
 
     /// Takes the oldest high job. A worker calls this when it has seen `PRIORITIZED`, and may not park while
@@ -73,6 +78,11 @@ impl Lanes {
     /// The number of jobs ever queued.
     pub(in crate::engine) fn pushed(&self) -> u64 {
         self.high.pushed() + self.low.pushed()
+    }
+
+    /// Whether a low job has ever been queued.
+    pub(in crate::engine) fn has_had_low(&self) -> bool {
+        self.low.pushed() > 0
     }
 
     /// Accepts nothing from outside any more.

@@ -41,7 +41,7 @@ type Verb = (&'static str, usize, fn(Handle));
 
 /// Functions, with a variant behind a comma, and how many copies of a future or closure the stack must have room for in a build without optimization: the
 /// caller's, one in each function that takes it by value, and one more in the caller of a verb that may return it.
-const VERBS: [Verb; 24] = [
+const VERBS: [Verb; 26] = [
     ("the future alone", 2, |_| assert_eq!(large().0[0], 42)),
     ("Handle::spawn", 3, |pool| drop(pool.spawn(large()))),
     ("spawn", 4, |pool| pool.enter(|| drop(spawn(large())))),
@@ -55,6 +55,8 @@ const VERBS: [Verb; 24] = [
     ("TaskSet::spawn", 3, |pool| _ = TaskSet::new(pool).spawn(large())),
     ("TaskSet::spawn, limited", 3, |pool| _ = TaskSet::new(pool).limit(1).spawn(large())),
     ("TaskSet::try_spawn", 4, |pool| _ = TaskSet::new(pool).try_spawn(large()).ok()),
+    ("Limited::spawn", 4, |pool| drop(pool.limited(1).spawn(large()))),
+    ("Limited::try_spawn", 4, |pool| drop(pool.limited(1).try_spawn(large()).ok())),
     ("SetJob::spawn", 5, |pool| _ = TaskSet::new(pool).job().spawn(large()).ok()),
     ("Scope::spawn", 2, |pool| pool.in_place_scope(|s| drop(s.spawn(large()))).unwrap()),
     ("Handle::execute", 8, |pool| pool.execute(closure())),
@@ -148,5 +150,6 @@ fn a_rejected_large_future_is_returned() {
         back(room.spawn(Large([42; 5000])));
         back(TaskSet::new(handle).try_spawn(Large([42; 5000])));
         back(TaskSet::new(handle).limit(1).try_spawn(Large([42; 5000])));
+        back(handle.limited(1).try_spawn(Large([42; 5000])));
     }
 }

@@ -5,6 +5,7 @@ mod bounded;
 mod inheritance;
 mod mixed;
 mod order;
+mod raised;
 mod waits;
 
 use std::sync::mpsc::Sender;
