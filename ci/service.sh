@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/../../target}"
 # Installs the programs that the tests run, on a machine of Debian's, where they are not there.
 programs() {
     local name missing=()
-    for name in nats-server:nats-server chromium:chromium chromedriver:chromium-driver prlimit:util-linux; do
+    for name in nats-server:nats-server chromium:chromium chromedriver:chromium-driver python3-config:python3-dev prlimit:util-linux; do
         type "${name%:*}" > /dev/null 2>&1 || missing+=("${name#*:}")
     done
     if ((${#missing[@]})); then
