@@ -26,9 +26,12 @@ programs() {
 
 tests() {
     programs
-    cargo fmt --check -p thumbnails -p recipes
+    cargo fmt --check -p thumbnails -p recipes -p console
     # Lints each target as it compiles it.
-    RUSTC_WORKSPACE_WRAPPER="$PWD/../../ci/lint.sh" cargo test --workspace --locked -- --include-ignored "$@"
+    export RUSTC_WORKSPACE_WRAPPER="$PWD/../../ci/lint.sh"
+    cargo test --workspace --locked -- --include-ignored "$@"
+    # The folder has flags of its own.
+    (cd console && cargo test --locked)
 }
 
 case "${1-}" in
