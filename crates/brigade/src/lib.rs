@@ -227,11 +227,11 @@ work with this one](guide::works_with).\n\n"
 )]
 #![cfg_attr(
     feature = "tracing",
-    doc = "- `tracing`: [`Builder::trace_jobs`], a span for each job, a child of its submitter's."
+    doc = "- `tracing`: [`Builder::trace_jobs`], a span for each job, a child of its submitter's, and tokio-console."
 )]
 #![cfg_attr(
     not(feature = "tracing"),
-    doc = "- `tracing`: `Builder::trace_jobs`, a span for each job, a child of its submitter's."
+    doc = "- `tracing`: `Builder::trace_jobs`, a span for each job, a child of its submitter's, and tokio-console."
 )]
 //! - `portable-atomic`: targets without 64-bit atomics, through the crate `portable-atomic`, which uses a lock.
 //!

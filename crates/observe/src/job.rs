@@ -1,6 +1,7 @@
 //! The name, the place, the class and the span of an observed job.
 
 use core::fmt;
+use core::task::Waker;
 use std::borrow::Cow;
 use std::panic::Location;
 
@@ -41,5 +42,11 @@ pub(crate) trait Span: Send + Sync {
     fn enter(&self, call: &mut dyn FnMut());
 
     /// Opens the span of a job of this pool, starting on this worker.
-    fn open(&self, pool: &str, job: &Job, worker: Option<usize>) -> Box<dyn Span>;
+    fn open(&self, pool: &str, job: &Job, is_future: bool, worker: Option<usize>) -> Box<dyn Span>;
+
+    /// Returns a waker to be used instead of the future's, if the subscriber counts wakers.
+    fn waker(&self, waker: &Waker) -> Option<Waker> {
+        let _ = waker;
+        None
+    }
 }

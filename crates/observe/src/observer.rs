@@ -2,6 +2,7 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Weak};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 use std::{io, mem};
 
@@ -62,8 +63,9 @@ struct Stalls {
 
 /// The watch over a job, kept inside the job: dropped with an unrun job, it reports a cancellation.
 pub(crate) trait Watching: Send {
-    /// Runs the job, or polls its future; the closure returns whether the job has ended.
-    fn run(&mut self, call: &mut dyn FnMut() -> bool);
+    /// Runs the job, or polls its future, which has a waker. The closure takes a waker to be used instead, if any, and returns whether
+    /// the job has ended.
+    fn run(&mut self, waker: Option<&Waker>, call: &mut dyn FnMut(Option<&Waker>) -> bool);
 
     /// The job was not accepted: it has no end.
     fn withdraw(&mut self);

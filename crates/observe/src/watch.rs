@@ -1,6 +1,7 @@
 //! Measures the jobs of observed pools, and tells how they end.
 
 use core::any::{Any, type_name};
+use core::task::Waker;
 use core::time::Duration;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -127,7 +128,7 @@ impl Watch {
     /// # Panics
     /// If the job does.
     pub fn run<R>(mut self, call: impl FnOnce() -> R) -> R {
-        let result = self.run_for_now(call, |_| true);
+        let result = self.run_for_now(None, |_| call(), |_| true);
         self.returned(type_name::<R>());
         result
     }
@@ -140,14 +141,22 @@ impl Watch {
         }
     }
 
-    /// Runs the job, or polls the future; `is_over` says whether it has ended.
+    /// Runs the job, or polls the future, which has a waker; `is_over` says whether it has ended. The closure takes a waker to be used
+    /// instead, if any.
     ///
     /// # Panics
     /// If the job does.
-    pub fn run_for_now<R>(&mut self, call: impl FnOnce() -> R, is_over: impl Fn(&R) -> bool) -> R {
-        let Some(watching) = &mut self.0 else { return call() };
+    pub fn run_for_now<R>(
+        &mut self,
+        waker: Option<&Waker>,
+        call: impl FnOnce(Option<&Waker>) -> R,
+        is_over: impl Fn(&R) -> bool,
+    ) -> R {
+        let Some(watching) = &mut self.0 else { return call(None) };
         let (mut call, mut result) = (Some(call), None);
-        watching.run(&mut || call.take().is_none_or(|call| is_over(result.insert(call()))));
+        watching.run(waker, &mut |waker| {
+            call.take().is_none_or(|call| is_over(result.insert(call(waker))))
+        });
         let Some(result) = result else { unreachable!("it has returned") };
         result
     }
@@ -179,13 +188,16 @@ struct Measured {
 }
 
 impl Watching for Measured {
-    fn run(&mut self, call: &mut dyn FnMut() -> bool) {
+    fn run(&mut self, waker: Option<&Waker>, call: &mut dyn FnMut(Option<&Waker>) -> bool) {
         let mut is_over = true;
-        self.enter();
+        self.enter(waker.is_some());
         let span = self.span.as_deref();
         let run = || match span {
-            None => is_over = call(),
-            Some(span) => span.enter(&mut || is_over = call()),
+            None => is_over = call(None),
+            Some(span) => span.enter(&mut || {
+                let waker = waker.and_then(|waker| span.waker(waker));
+                is_over = call(waker.as_ref());
+            }),
         };
         match panic::catch_unwind(AssertUnwindSafe(|| collect(run).1)) {
             Ok(awaited) => self.leave(None, is_over, awaited),
@@ -209,13 +221,14 @@ impl Watching for Measured {
 
 impl Measured {
     /// Records the start of the job, or of a poll of the future.
-    fn enter(&mut self) {
+    fn enter(&mut self, is_future: bool) {
         let Self { observer, job, .. } = self;
         self.since = time::now();
         if self.started.is_none() {
             self.started = Some(self.since);
             if let Some(parent) = &job.span {
-                self.span = Some(parent.open(&observer.pool, job, observer.worker()));
+                let worker = observer.worker();
+                self.span = Some(parent.open(&observer.pool, job, is_future, worker));
             }
         }
         let mut id = None;

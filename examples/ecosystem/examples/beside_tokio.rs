@@ -19,7 +19,7 @@ use axum::extract::{FromRef, FromRequestParts, Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::routing::get;
-use brigade::{Handle, Pool, Reason};
+use brigade::{Handle, Pool, Reason, Shutdown};
 use reqwest::Client;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot};
@@ -30,6 +30,9 @@ type Failure = Box<dyn Error + Send + Sync>;
 const ITEMS: usize = if cfg!(debug_assertions) { 100_000 } else { 5_000_000 };
 const REQUESTS: usize = 20;
 const CONNECTIONS: usize = 4;
+
+/// How long the searches may take to end.
+const LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
 struct App {
@@ -186,6 +189,8 @@ async fn run(app: App) -> Result<(), Failure> {
     searches.iter().for_each(|search| search.abort());
     // Waits for room without blocking a thread.
     app.pool.job().reserve().await?.submit(|| ())?.await?;
+    // Blocks the main thread, which serves no request.
+    assert!(app.pool.wait_idle_timeout(LIMIT), "the searches have not ended in {LIMIT:?}");
     println!("{threads} searches ended when their clients had gone, and a full pool answered 503");
     Ok(())
 }
@@ -194,7 +199,9 @@ async fn run(app: App) -> Result<(), Failure> {
 const CAPACITY: usize = 64;
 
 fn main() -> Result<(), Failure> {
-    let pool = Pool::builder().capacity(CAPACITY).name("compute").build()?;
+    // A failure ends the searches too.
+    let builder = Pool::builder().capacity(CAPACITY).name("compute").on_drop(Shutdown::Discard);
+    let pool = builder.build()?;
     let rayon = rayon::ThreadPoolBuilder::new().build()?;
     let app =
         App { pool: pool.handle(), rayon: Arc::new(rayon), searches: Arc::new(Semaphore::new(0)) };

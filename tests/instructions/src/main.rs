@@ -50,6 +50,13 @@ const OPERATIONS: &[Operation] = &[
         })
     }),
     ("spawn", MANY, |pool, count| on_worker(pool, move |pool| batch(pool, count, spawn))),
+    // Without a subscriber.
+    ("spawn-traced", MANY, |_, count| {
+        let pool = Pool::builder().threads(1).trace_jobs().build()?;
+        on_worker(&pool, move |pool| batch(pool, count, spawn))?;
+        pool.shutdown(Shutdown::Finish);
+        Ok(())
+    }),
     ("spawn-await", MANY, |pool, count| {
         in_task(pool, async move {
             for _ in 0..count {

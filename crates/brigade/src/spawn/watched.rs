@@ -4,7 +4,7 @@ use core::any::Any;
 use core::future::Future;
 use core::mem;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 
 use brigade_task::{Job, Spawnable, is_cancelled};
 
@@ -99,13 +99,15 @@ impl<B: Future + Unpin> Future for Watched<B> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<B::Output> {
         let Self { future, watch } = &mut *self;
-        let poll = || {
+        let waker = context.waker();
+        let poll = |other: Option<&Waker>| {
+            let mut context = Context::from_waker(other.unwrap_or(waker));
             future.run(|future| match future {
-                Some(future) => Pin::new(future).poll(context),
+                Some(future) => Pin::new(future).poll(&mut context),
                 None => unreachable!("it is there until it is dropped"),
             })
         };
         // If it has been asked to stop, it is cancelled, although it is ready.
-        watch.run_for_now(poll, |poll| poll.is_ready() && !is_cancelled())
+        watch.run_for_now(Some(waker), poll, |poll| poll.is_ready() && !is_cancelled())
     }
 }

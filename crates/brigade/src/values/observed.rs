@@ -11,6 +11,7 @@ pub(crate) use unobserved::{
 mod unobserved {
     use std::io;
     use std::sync::Arc;
+    use std::task::Waker;
     use std::time::Instant;
 
     use brigade_sync::thread::Inherited;
@@ -63,10 +64,11 @@ mod unobserved {
 
         pub(crate) fn run_for_now<R>(
             &mut self,
-            call: impl FnOnce() -> R,
+            _waker: Option<&Waker>,
+            call: impl FnOnce(Option<&Waker>) -> R,
             _is_over: impl Fn(&R) -> bool,
         ) -> R {
-            call()
+            call(None)
         }
 
         pub(crate) fn withdraw(self) {}

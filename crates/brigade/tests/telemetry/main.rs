@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 #![forbid(unsafe_code)]
 
+mod tasks;
 mod traces;
 
 use std::collections::BTreeMap;

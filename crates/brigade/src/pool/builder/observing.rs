@@ -68,6 +68,10 @@ impl Builder {
     /// `place` and `worker`. It is entered while the job runs, or its future is polled, and closed when the job has
     /// ended. If the subscriber disables the span, the job is in the submitter's span instead.
     ///
+    /// For [tokio-console](https://docs.rs/tokio-console) there is a second span, `runtime.spawn`, of the level `trace` and without
+    /// a parent. If the subscriber enables it, events of the target `runtime::waker` report the wakers of a future. A span of this name, of
+    /// brigade or tokio, is never the submitter's span.
+    ///
     /// Forks, jobs of a [`Scope`](crate::Scope) and [installed](crate::Handle::install) calls are in the span of the
     /// job that waits for them, on any thread. Borrowing calls of a thread outside of the pool are in the span
     /// entered there at the call.
