@@ -41,8 +41,8 @@ impl Worker {
         self.leaves_old_entry();
     }
 
-    /// Leaves the entry of a job that has ended on this worker to the next sweep.
-    fn leaves_old_entry(&self) {
+    /// Leaves the entry of a job that has ended on this worker, or will end by another entry, to the next sweep.
+    pub(crate) fn leaves_old_entry(&self) {
         if self.leftovers.add() {
             self.shared.sweep();
             self.compact();

@@ -28,7 +28,10 @@ pub(crate) fn raise_to(job: &JobHandle, key: Key, class: Priority) {
     }
     let Some(further) = Job::raised(job, class.raised()) else { return };
     let refused = reach_once(key, |at| match at {
-        At::Worker(worker) => worker.resume(class, further, Woken::Idle),
+        At::Worker(worker) => {
+            worker.leaves_old_entry();
+            worker.resume(class, further, Woken::Idle)
+        }
         At::Outside(_) | At::Gone(_) => Err(further),
     });
     // The pool ends, and has cancelled the job.

@@ -220,3 +220,27 @@ fn a_raised_job_is_one_job(builder: Builder) {
     assert_eq!((metrics.queued, metrics.running), (0, 0));
     assert_eq!(busy.first(2), ["closure", "crowd"]);
 }
+
+/// Beside normal jobs without end, which leave no turn to the low lane for a while.
+#[test(for_both_queueings)]
+fn raised_jobs_leave_few_entries(builder: Builder) {
+    let pool = builder.threads(1).spare_threads(0).build().unwrap();
+    let (handle, stop) = (pool.handle(), Gate::closed());
+    let until = stop.clone();
+    pool.execute(move || super::waits::go_on(&until, || ()));
+    let raises = async move {
+        let mut most = 0;
+        for number in 0..3_000 {
+            let low = handle.job().priority(Priority::Low).submit(move || number).unwrap();
+            assert_eq!(low.await.unwrap(), number);
+            if number % 100 == 0 {
+                // With the entries of jobs that have ended.
+                most = most.max(handle.dump().queued_low);
+            }
+        }
+        most
+    };
+    let most = pool.job().priority(Priority::High).spawn(raises).unwrap().join().unwrap();
+    stop.open();
+    assert!(most < 300, "{most} entries");
+}
