@@ -46,10 +46,10 @@ fi
 "$program" explore 0 0 "$only" >/dev/null
 simulation="$("$CARGO_TARGET_DIR/release/examples/seeded-simulation" 2>&1)" || { echo "$simulation" && exit 1; }
 # A test of it waits for 10 seconds.
-"$program" sim &
+"$program" sim 2>"$CARGO_TARGET_DIR/sim.log" &
 simulated=$!
 "$program" cases
-wait "$simulated"
+wait "$simulated" || { cat "$CARGO_TARGET_DIR/sim.log" && exit 1; }
 first="${BRIGADE_SEED:-$((RANDOM << 45 ^ RANDOM << 30 ^ RANDOM << 15 ^ RANDOM))}"
 [[ -z ${BRIGADE_SEEDED_SHORT:-} ]] || exec "$program" explore "$limit" "$first" "$only"
 [[ $limit == *s ]] && half="$limit" || half=$(((limit + 1) / 2))

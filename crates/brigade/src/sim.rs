@@ -28,7 +28,7 @@ use std::time::Duration;
 /// Locks, condition variables, channels and atomics with the names of [`std::sync`], whose operations are steps of a run: those of the
 /// crate `shuttle`.
 ///
-/// Memory is sequentially consistent. A wait with a timeout never times out.
+/// Memory is sequentially consistent. A wait with a timeout never times out. Async channels of other crates end the process.
 pub use brigade_sync::seeded::sync;
 #[doc(hidden)]
 pub use brigade_sync::seeded::{Failure, Policy, Run, Settings};

@@ -54,8 +54,8 @@ fn watch() {
         if looks == LOOKS {
             // A macro would print to what the test harness captures, and drops when the process ends.
             let said = std::format!(
-                "brigade: {} has taken no step for {LOOKS} s. It may wait for a lock, channel or thread of `std`, which a simulated run can't \
-                 schedule: use `brigade::sim::sync` and `brigade::sim::thread`. Or it waits for I/O, or computes.\n",
+                "brigade: {} has taken no step for {LOOKS} s. It may wait for a lock, channel or thread of `std`, also in another crate, \
+                 which a simulated run can't schedule: use `brigade::sim::sync` and `brigade::sim::thread`. Or it waits for I/O, or computes.\n",
                 record::current()
             );
             _ = std::io::stderr().write_all(said.as_bytes());
