@@ -1,5 +1,6 @@
 //! Finds a bug that few orders of threads have, by a seed. It needs a flag of the compiler and the feature `sim`:
 //! `RUSTFLAGS='--cfg brigade_seeded' cargo run -p brigade --example simulation --features sim`. Without them it says so.
+#![allow(clippy::disallowed_types, reason = "a program of a user has locks of std")]
 
 #[cfg(brigade_seeded)]
 use brigade::sim::sync::Mutex;
