@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # After a change of the engine: runs random programs over brigade's public interface on the real engine, with threads whose every step obeys a seed; tests/seeded says
-# how: `ci/seeded.sh [MINUTES | SECONDSs | --runs N] [--only VERBS]`, by default 1 minute, in two processes. VERBS are operations, as in `Submit,Join`, or kinds of
+# how. Runs the tests and the example of `brigade::sim` too: `ci/seeded.sh [MINUTES | SECONDSs | --runs N] [--only VERBS]`, by default 1 minute, in two processes. VERBS are operations, as in `Submit,Join`, or kinds of
 # programs, as in `Working`: programs have no others. A failure prints the last steps, and the program, cut down, as code. `ci/seeded.sh PROGRAM [--only VERBS]` runs a program again, 0xSEED or
 # 0xSEED:CHOICES, and prints each step of each thread; with `--shrink` it is cut down.
 #
@@ -36,7 +36,7 @@ export RUSTFLAGS="--cfg brigade_seeded ${BRIGADE_LINTS:--D warnings}"
 export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=1
 export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true
-cargo build --release --locked -p brigade-seeded
+cargo build --release --locked -p brigade-seeded --bins --examples
 program="$CARGO_TARGET_DIR/release/brigade-seeded"
 
 if [[ -n $replayed ]]; then
@@ -44,7 +44,12 @@ if [[ -n $replayed ]]; then
 fi
 # An unknown verb ends this too.
 "$program" explore 0 0 "$only" >/dev/null
+simulation="$("$CARGO_TARGET_DIR/release/examples/seeded-simulation" 2>&1)" || { echo "$simulation" && exit 1; }
+# A test of it waits for 10 seconds.
+"$program" sim 2>"$CARGO_TARGET_DIR/sim.log" &
+simulated=$!
 "$program" cases
+wait "$simulated" || { cat "$CARGO_TARGET_DIR/sim.log" && exit 1; }
 first="${BRIGADE_SEED:-$((RANDOM << 45 ^ RANDOM << 30 ^ RANDOM << 15 ^ RANDOM))}"
 [[ -z ${BRIGADE_SEEDED_SHORT:-} ]] || exec "$program" explore "$limit" "$first" "$only"
 [[ $limit == *s ]] && half="$limit" || half=$(((limit + 1) / 2))

@@ -233,6 +233,7 @@ work with this one](guide::works_with).\n\n"
     not(feature = "tracing"),
     doc = "- `tracing`: `Builder::trace_jobs`, a span for each job, a child of its submitter's, and tokio-console."
 )]
+//! - `sim`: with `--cfg brigade_seeded` the module `brigade::sim`, which runs tests on threads that obey a seed.
 //! - `portable-atomic`: targets without 64-bit atomics, through the crate `portable-atomic`, which uses a lock.
 //!
 //! # Numbers
@@ -269,6 +270,7 @@ work with this one](guide::works_with).\n\n"
 //
 //     guide
 //     integrations
+//     sim
 //     task_set
 //     time   limited
 //     fork
@@ -308,6 +310,8 @@ mod integrations;
 pub mod io;
 mod limited;
 mod pool;
+#[cfg(brigade_seeded)]
+pub mod sim;
 mod task_set;
 pub mod time;
 mod values;
@@ -334,9 +338,6 @@ pub use brigade_task::{Cause, Causes, JoinError, Panic, Spawnable};
 #[cfg(feature = "trace")]
 #[doc(inline)]
 pub use brigade_trace::{Trace, TraceError};
-#[cfg(brigade_seeded)]
-#[doc(hidden)]
-pub use engine::monitor_runs;
 pub use fork::{
     ParItems, Scope, ScopedJoinHandle, in_place_scope, join, map_reduce, par_chunks,
     par_chunks_mut, par_for, par_for_with, par_map, scope, try_par_for,

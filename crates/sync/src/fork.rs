@@ -28,7 +28,11 @@ static GENERATION: CachePadded<AtomicU32> = CachePadded::new(AtomicU32::new(0));
 /// It is 0 until the first [watched](watch) fork, and wraps around after 2^32 generations.
 #[inline(always)]
 pub fn generation() -> u32 {
+    // A run is as a process: its threads, which no other run has, end with it.
+    #[cfg(brigade_seeded)]
+    return brigade_instrument::seeded::run();
     // Ordering: Relaxed: it only changes while the process has a single thread.
+    #[cfg(not(brigade_seeded))]
     GENERATION.load(Ordering::Relaxed)
 }
 

@@ -52,7 +52,9 @@ compile_error!(
 #[cfg(all(brigade_loom, not(feature = "loom")))]
 compile_error!("--cfg brigade_loom needs the feature `loom` of brigade-sync");
 #[cfg(all(brigade_seeded, not(all(feature = "seeded", feature = "std"))))]
-compile_error!("--cfg brigade_seeded needs the features `seeded` and `std` of brigade-sync");
+compile_error!(
+    "--cfg brigade_seeded needs the feature `sim` of brigade, or `seeded` and `std` of brigade-sync"
+);
 #[cfg(all(brigade_delays, not(feature = "delays")))]
 compile_error!("--cfg brigade_delays needs the feature `delays` of brigade-sync");
 

@@ -10,7 +10,7 @@ pub use crate::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 pub use crate::lock::{Mutex, MutexGuard};
 /// Thread-locals, shared by all threads of a model.
 #[cfg(brigade_seeded)]
-pub use brigade_instrument::seeded::{thread::LocalKey, thread_local};
+pub use brigade_instrument::seeded::local::{LocalKey, thread_local};
 #[cfg(brigade_loom)]
 pub use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 #[cfg(brigade_loom)]

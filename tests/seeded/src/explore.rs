@@ -5,24 +5,23 @@ use std::process::{ExitCode, abort};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brigade_sync::seeded::{Failure, Policy, Run, explore};
+use brigade::sim::{Failure, Policy, Run, attempt};
 
 use crate::chosen::{Chosen, OF_A_CASE, number, verbs};
 use crate::program::run;
 use crate::shrink::shrink;
 use crate::source::Source;
-use crate::{act, cases};
+use crate::{act, cases, sim};
 
 const USAGE: &str = "usage:
 brigade-seeded cases                    runs each program of cases.rs
+brigade-seeded sim                      runs the tests of brigade::sim
 brigade-seeded explore LIMIT SEED VERBS runs random programs: so many, or for as long as LIMIT says, as in 60s
 brigade-seeded replay PROGRAM VERBS     prints each step; a PROGRAM is a SEED, or SEED:CHOICES
 brigade-seeded shrink PROGRAM VERBS     cuts a failing program down
 brigade-seeded try PROGRAM SCHEDULES    runs it with its seed, and then with so many others
 A SEED is decimal, or begins with 0x. VERBS are names with commas between them, or '' for all.";
 
-/// A program that takes more steps than this has a hang in which a thread spins. Few take 100,000, a crowd of jobs up to 10,000,000.
-const MOST_STEPS: usize = 20_000_000;
 /// Of so many runs, the first is repeated: the same seed must have the same steps.
 const REPEATED: u64 = 64;
 
@@ -31,6 +30,7 @@ pub(crate) fn command(arguments: &[&str]) -> Result<ExitCode, String> {
     let only = || verbs(arguments.last().copied().unwrap_or_default());
     match *arguments {
         ["cases"] => Ok(all_cases()),
+        ["sim", ..] => Ok(sim::tests(arguments)),
         ["explore", limit, first, _] => search(limit, number(first)?, &only()?),
         ["replay", which, _] => Ok(replay(Chosen::parse(which, &only()?)?)),
         ["shrink", which, _] => {
@@ -39,7 +39,7 @@ pub(crate) fn command(arguments: &[&str]) -> Result<ExitCode, String> {
         }
         ["try", which, count] => {
             let count = count.parse().map_err(|_| USAGE)?;
-            Ok(attempt(&Chosen::parse(which, &[])?, count))
+            Ok(with_others(&Chosen::parse(which, &[])?, count))
         }
         _ => Err(USAGE.into()),
     }
@@ -49,34 +49,8 @@ impl Chosen {
     /// Runs the program once.
     fn run(&self, kept: usize) -> Result<Run, Failure> {
         let program = self.program.clone();
-        to_the_end(self.seed, kept, move || run(&program))
+        attempt(self.seed, kept, true, move || run(&program))
     }
-}
-
-/// The scheduler of a seed.
-fn policy(seed: u64) -> Policy {
-    match seed % 6 {
-        0 => Policy::Random { stays: 0 },
-        1 => Policy::Random { stays: 50 },
-        2 => Policy::Random { stays: 90 },
-        3 => Policy::Pct { changes: 2, steps: 2_000 },
-        4 => Policy::Pct { changes: 5, steps: 2_000 },
-        _ => Policy::Pct { changes: 10, steps: 5_000 },
-    }
-}
-
-/// Runs a program once, to its end and that of the monitor, which outlives it for a time.
-fn to_the_end(
-    seed: u64,
-    kept: usize,
-    program: impl Fn() + Send + Sync + 'static,
-) -> Result<Run, Failure> {
-    explore(seed, policy(seed), MOST_STEPS, kept, move || {
-        program();
-        while brigade::monitor_runs() {
-            brigade_sync::time::sleep(Duration::from_secs(1));
-        }
-    })
 }
 
 /// Runs each case with many seeds.
@@ -91,9 +65,9 @@ fn all_cases() -> ExitCode {
     for (name, case) in &all {
         for seed in 0..OF_A_CASE {
             let case = case.clone();
-            if let Err(failure) = to_the_end(seed, 40, move || case()) {
+            if let Err(failure) = attempt(seed, 40, true, move || case()) {
                 failure.steps.iter().for_each(|step| println!("{step}"));
-                println!("{name}: failed with seed {seed}, {:?}: {failure}", policy(seed));
+                println!("{name}: failed with seed {seed}, {:?}: {failure}", Policy::of(seed));
                 return ExitCode::FAILURE;
             }
         }
@@ -125,7 +99,7 @@ fn search(limit: &str, first: u64, only: &[String]) -> Result<ExitCode, String> 
                 failure.steps.iter().for_each(|step| println!("{step}"));
                 let (seed, names) = (chosen.seed, only.join(","));
                 let again = if only.is_empty() { names } else { format!(" --only {names}") };
-                println!("{:?}: {failure}", policy(seed));
+                println!("{:?}: {failure}", Policy::of(seed));
                 println!(
                     "seed {seed:#x} failed, after {runs} runs: `ci/seeded.sh {seed:#x}{again}` shows each of its steps"
                 );
@@ -142,7 +116,7 @@ fn search(limit: &str, first: u64, only: &[String]) -> Result<ExitCode, String> 
 /// Runs a program, and prints each of its steps.
 fn replay(chosen: Chosen) -> ExitCode {
     act::say();
-    println!("{:?}\n{:?}", chosen.program, policy(chosen.seed));
+    println!("{:?}\n{:?}", chosen.program, Policy::of(chosen.seed));
     match chosen.run(usize::MAX) {
         Ok(run) => {
             println!("seed {:#x}: no failure in {} steps", chosen.seed, run.steps);
@@ -170,7 +144,7 @@ pub fn run_input(input: &[u8]) {
 }
 
 /// Runs a program with its seed, and then with others. Prints how many schedules did not fail, the seed that did, and the reason.
-fn attempt(chosen: &Chosen, others: u64) -> ExitCode {
+fn with_others(chosen: &Chosen, others: u64) -> ExitCode {
     for (passed, seed) in iter::once(chosen.seed).chain(0..others).enumerate() {
         if let Err(failure) = (Chosen { seed, ..chosen.clone() }).run(0) {
             println!("{passed} {seed} {failure}");

@@ -27,6 +27,8 @@ mod meeting;
 mod pools;
 mod program;
 mod shrink;
+#[cfg(brigade_seeded)]
+mod sim;
 #[cfg(not(brigade_seeded))]
 mod soak;
 mod source;

@@ -85,5 +85,5 @@ pub(crate) use wait::held::hold;
 pub(crate) use wait::outside::{link_limited, sleep_outside, wait_until};
 pub(crate) use wait::threadless::link_driven;
 #[cfg(brigade_seeded)]
-pub use wake::monitor::monitor_runs;
+pub(crate) use wake::monitor::monitor_runs;
 pub(crate) use worker::{CURRENT, Child, Worker, label_job, stopping, with_worker};

@@ -10,6 +10,7 @@
 //! | [`libraries`] | taking a pool from the caller |
 //! | [`beside_tokio`] | computations of a tokio program on a pool |
 //! | [`works_with`] | crates for channels, locks, signals, processes, tracing, HTTP, databases |
+//! | [`simulation`] | tests on several threads that obey a seed |
 //! | [`traces`] | a timeline of each thread, for a viewer |
 //! | [`coming_from_rayon`], [`coming_from_tokio`], [`coming_from_smol`] | their calls here, and the differences |
 //! | [`coming_from_rusty_pool`] | rusty_pool and threadpool |
@@ -31,6 +32,9 @@ pub mod libraries {}
 
 #[doc = include_str!("beside_tokio.md")]
 pub mod beside_tokio {}
+
+#[doc = include_str!("simulation.md")]
+pub mod simulation {}
 
 #[doc = include_str!("traces.md")]
 #[doc = include_str!("trace.svg")]

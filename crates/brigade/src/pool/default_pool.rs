@@ -128,6 +128,14 @@ pub fn set_default_pool(pool: Pool) -> Result<(), Pool> {
     DEFAULT.get().set(pool)
 }
 
+/// Ends the default pool, if there is one: a seeded run ends when all of its threads have.
+#[cfg(brigade_seeded)]
+pub(crate) fn drain_default_pool() {
+    if let Some(pool) = DEFAULT.existing().and_then(OnceLock::get) {
+        _ = pool.shutdown(crate::values::Shutdown::Drain);
+    }
+}
+
 /// The pool of the free functions.
 #[inline]
 #[track_caller]

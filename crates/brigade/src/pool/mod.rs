@@ -16,6 +16,8 @@ use crate::values::{Rejected, WhenFull, expect_accepted, opaque};
 
 pub use blocking::blocking;
 pub use builder::{Builder, ThreadName};
+#[cfg(brigade_seeded)]
+pub(crate) use default_pool::drain_default_pool;
 pub(crate) use default_pool::here;
 pub use default_pool::{default_pool, set_default_pool};
 pub use free::{

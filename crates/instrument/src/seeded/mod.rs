@@ -11,29 +11,34 @@
 //! ```text
 //! mod (explore)
 //! schedule
-//! lock
+//! watchdog
+//! lock   local
 //! clock
 //! wait
 //! record
 //! ```
 
 pub mod clock;
+pub mod local;
 pub mod lock;
 mod record;
 mod schedule;
 pub(crate) mod wait;
+mod watchdog;
 
 use std::cell::RefCell;
 use std::fmt;
-use std::panic::{self, AssertUnwindSafe, Location};
+use std::panic::{self, AssertUnwindSafe, Location, PanicHookInfo};
 use std::string::String;
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::vec::Vec;
 
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 use shuttle_engine::runtime::execution::ExecutionState;
 
+pub use record::run;
 pub use schedule::Policy;
-pub use shuttle::{thread, thread_local};
+pub use shuttle::{sync, thread};
 pub use wait::number;
 
 /// Stack of a thread, in bytes: builds without optimisation, and nested jobs.
@@ -43,6 +48,12 @@ std::thread_local! {
     /// The panics on this thread of the system, caught or not.
     static PANICS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
+
+/// The hook of the program.
+static FORMER: OnceLock<PanicHook> = OnceLock::new();
+
+/// A hook for panics.
+type PanicHook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
 
 /// A successful run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,18 +105,34 @@ pub fn one_in(of: u64) -> bool {
     record::is_in_run() && ExecutionState::next_u64() % of == 0
 }
 
-/// Runs `program` once, with all threads, to their end; `kept` is how many of the last steps a [`Failure`] names.
+/// The settings of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Chooses the [`Policy`], and each step.
+    pub seed: u64,
+    /// A run with more steps than this fails.
+    pub most: usize,
+    /// How many of the last steps a [`Failure`] names; `usize::MAX` prints each step at once.
+    pub kept: usize,
+    /// Whether a caught panic is a failure too, unless by [`resume_unwind`](panic::resume_unwind), which calls no hook.
+    pub rejects_panics: bool,
+}
+
+/// Runs `program` once, with all threads, to their end. A process has a single run at a time: other calls wait.
 ///
 /// # Errors
-/// A panic other than by [`resume_unwind`](std::panic::resume_unwind), a deadlock, or more steps than `most`: the process is of no use for
-/// another run then.
+/// A panic, a deadlock, or too many steps. The threads of a failed run are leaked.
+///
+/// # Panics
+/// In a run.
 pub fn explore(
-    seed: u64,
-    policy: Policy,
-    most: usize,
-    kept: usize,
+    settings: Settings,
     program: impl Fn() + Send + Sync + 'static,
 ) -> Result<Run, Failure> {
+    static ONE: Mutex<()> = Mutex::new(());
+    assert!(!record::is_in_run(), "a simulated run inside of another");
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Settings { seed, most, kept, rejects_panics } = settings;
     let mut config = Config::new();
     config.stack_size = STACK;
     config.failure_persistence = FailurePersistence::None;
@@ -113,23 +140,34 @@ pub fn explore(
     config.silence_warnings = true;
 
     let run = move || {
-        panic::set_hook(Box::new(|info| {
-            let said = std::format!("thread {} {info}", wait::number());
-            PANICS.with_borrow_mut(|panics| panics.push(said));
-        }));
+        // In the place of shuttle's hook, which its first run installs.
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| panic::set_hook(Box::new(keep_panic)));
         clock::begin();
         program();
         clock::end();
     };
+    FORMER.get_or_init(panic::take_hook);
     PANICS.take();
     record::begin(seed, kept);
-    let runner = Runner::new(schedule::Schedule::new(seed, policy), config);
+    watchdog::begin();
+    let runner = Runner::new(schedule::Schedule::new(seed), config);
     let result = panic::catch_unwind(AssertUnwindSafe(|| runner.run(run)));
+    watchdog::end();
     let (run, steps) = record::end();
     let panics = PANICS.take();
-    // A caught panic is a failure as well: a program that wants to panic resumes to unwind, which calls no hook.
     match result {
-        Ok(_) if panics.is_empty() => Ok(run),
+        Ok(_) if panics.is_empty() || !rejects_panics => Ok(run),
         _ => Err(Failure { reason: panics.join("\n"), steps }),
+    }
+}
+
+/// The hook for panics: keeps those of a run, and calls the former hook for others.
+fn keep_panic(info: &PanicHookInfo<'_>) {
+    if record::is_in_run() {
+        let said = std::format!("thread {} {info}", wait::number());
+        PANICS.with_borrow_mut(|panics| panics.push(said));
+    } else if let Some(former) = FORMER.get() {
+        former(info);
     }
 }

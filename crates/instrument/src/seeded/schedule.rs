@@ -4,7 +4,7 @@ use shuttle::scheduler::{Schedule as Steps, Scheduler, Task, TaskId};
 use std::collections::BTreeMap;
 use std::vec::Vec;
 
-use super::clock;
+use super::{clock, watchdog};
 
 /// How a scheduler chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,20 @@ pub enum Policy {
         /// Among how many steps.
         steps: u32,
     },
+}
+
+impl Policy {
+    /// The policy of a seed.
+    pub fn of(seed: u64) -> Self {
+        match seed % 6 {
+            0 => Self::Random { stays: 0 },
+            1 => Self::Random { stays: 50 },
+            2 => Self::Random { stays: 90 },
+            3 => Self::Pct { changes: 2, steps: 2_000 },
+            4 => Self::Pct { changes: 5, steps: 2_000 },
+            _ => Self::Pct { changes: 10, steps: 5_000 },
+        }
+    }
 }
 
 /// Of this many steps, the clock takes one although others can go on.
@@ -52,7 +66,8 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(seed: u64, policy: Policy) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
+        let policy = Policy::of(seed);
         let mut random = fastrand::Rng::with_seed(seed);
         let changes = match policy {
             Policy::Random { .. } => Vec::new(),
@@ -73,6 +88,44 @@ impl Schedule {
 
     fn one_in(&mut self, of: u32) -> bool {
         self.random.u32(0..of) == 0
+    }
+
+    /// Chooses among the threads that can go on, of which the clock is one, and at times among the blocked ones.
+    fn next(
+        &mut self,
+        tasks: &[&Task],
+        current: Option<TaskId>,
+        is_yielding: bool,
+    ) -> Option<TaskId> {
+        let is_clock = |task: &&Task| usize::from(task.id()) == clock::THREAD;
+        let clock = tasks
+            .iter()
+            .copied()
+            .find(is_clock)
+            .filter(|task| task.runnable())
+            .map(|task| task.id());
+        let (ready, blocked): (Vec<&Task>, Vec<&Task>) =
+            tasks.iter().copied().filter(|task| !is_clock(task)).partition(|task| task.runnable());
+        let ids = |tasks: Vec<&Task>| tasks.into_iter().map(Task::id).collect::<Vec<_>>();
+        let (ready, blocked) = (ids(ready), ids(blocked));
+        if let Some(current) = current {
+            let steps = self.since_yield.entry(current).or_insert(u32::MAX);
+            *steps = if is_yielding { 0 } else { steps.saturating_add(1) };
+        }
+        // If all threads spin, they may wait for a time.
+        let spins = |task| self.since_yield.get(task).is_some_and(|steps| *steps < SPINS);
+        let chance = if ready.iter().all(spins) { 2 } else { CLOCK };
+        if ready.is_empty() || self.one_in(chance) {
+            if let Some(clock) = clock.filter(|_| clock::may_leap(ready.is_empty())) {
+                return Some(clock);
+            }
+        }
+        if self.one_in(SPURIOUS) {
+            if let Some(blocked) = self.random.choice(blocked) {
+                return Some(blocked);
+            }
+        }
+        (!ready.is_empty()).then(|| self.choose(&ready, current, is_yielding))
     }
 
     fn choose(&mut self, ready: &[TaskId], current: Option<TaskId>, is_yielding: bool) -> TaskId {
@@ -114,35 +167,9 @@ impl Scheduler for Schedule {
         current: Option<TaskId>,
         is_yielding: bool,
     ) -> Option<TaskId> {
-        let is_clock = |task: &&Task| usize::from(task.id()) == clock::THREAD;
-        let clock = tasks
-            .iter()
-            .copied()
-            .find(is_clock)
-            .filter(|task| task.runnable())
-            .map(|task| task.id());
-        let (ready, blocked): (Vec<&Task>, Vec<&Task>) =
-            tasks.iter().copied().filter(|task| !is_clock(task)).partition(|task| task.runnable());
-        let ids = |tasks: Vec<&Task>| tasks.into_iter().map(Task::id).collect::<Vec<_>>();
-        let (ready, blocked) = (ids(ready), ids(blocked));
-        if let Some(current) = current {
-            let steps = self.since_yield.entry(current).or_insert(u32::MAX);
-            *steps = if is_yielding { 0 } else { steps.saturating_add(1) };
-        }
-        // If all threads spin, they may wait for a time.
-        let spins = |task| self.since_yield.get(task).is_some_and(|steps| *steps < SPINS);
-        let chance = if ready.iter().all(spins) { 2 } else { CLOCK };
-        if ready.is_empty() || self.one_in(chance) {
-            if let Some(clock) = clock.filter(|_| clock::may_leap(ready.is_empty())) {
-                return Some(clock);
-            }
-        }
-        if self.one_in(SPURIOUS) {
-            if let Some(blocked) = self.random.choice(blocked) {
-                return Some(blocked);
-            }
-        }
-        (!ready.is_empty()).then(|| self.choose(&ready, current, is_yielding))
+        let next = self.next(tasks, current, is_yielding);
+        watchdog::goes_on(next);
+        next
     }
 
     fn next_u64(&mut self) -> u64 {

@@ -1,6 +1,7 @@
 //! Blocking a thread of a run until another thread, or the clock, lets it go on.
 
 use core::sync::atomic::{AtomicBool, Ordering};
+use std::string::String;
 use std::sync::Arc;
 
 use shuttle_engine::runtime::execution::ExecutionState;
@@ -39,6 +40,11 @@ impl Waiter {
         }
         waited
     }
+}
+
+/// The name of the calling thread, if any.
+pub(super) fn name() -> String {
+    ExecutionState::with(|state| state.current().name()).unwrap_or_default()
 }
 
 /// The number of the calling thread in the run: 0 is the thread that began it.

@@ -31,7 +31,7 @@ static MONITOR: PerProcess<Monitor> = PerProcess::new();
 
 /// Whether the thread exists: a seeded run waits for the end of the thread.
 #[cfg(brigade_seeded)]
-pub fn monitor_runs() -> bool {
+pub(crate) fn monitor_runs() -> bool {
     MONITOR.get().state.lock().runs
 }
 
