@@ -4,6 +4,7 @@
 //! needed value. So they are read before anything is started. An unreadable limit is
 //! ignored here; a trial start of the threads then finds all others.
 
+use std::io;
 use std::sync::{Arc, RwLock, mpsc};
 use std::thread::{self, Builder};
 
@@ -26,6 +27,9 @@ pub(crate) struct Needs {
 
 /// The least stack of the main thread, which reads the command line: `ulimit -s` may give it less.
 const STACK: u64 = 1 << 20;
+
+/// The memory that a thread needs to start, beside its stack: a stack for signals, and its first allocations.
+const RESERVE: usize = 1 << 20;
 
 /// An error if the main thread has too little stack, and would be aborted in the middle of a run.
 pub(crate) fn check_stack() -> Result<(), Stop> {
@@ -95,17 +99,22 @@ impl Needs {
         let most = self.threads + OWN_THREADS;
         let (up, ups) = mpsc::channel();
         let gate = &RwLock::new(());
+        // A thread started without any memory left aborts the process, so each finds this memory free.
+        let mut reserve = Vec::<u8>::new();
         let refused = thread::scope(|scope| {
             // Each thread waits for this guard.
             let _closed = gate.write();
             (0..most).find_map(|count| {
+                if reserve.try_reserve_exact(RESERVE).is_err() {
+                    return Some((count, io::ErrorKind::OutOfMemory.into()));
+                }
                 let up = up.clone();
                 let wait = move || {
                     let _ = up.send(());
                     drop(gate.read());
                 };
                 let started = Builder::new().spawn_scoped(scope, wait);
-                // In turn: a thread started without any memory left aborts the process.
+                reserve = Vec::new();
                 started.map(|_| ups.recv()).err().map(|error| (count, error))
             })
         });
