@@ -183,8 +183,8 @@ impl Job {
     /// ```
     /// use brigade_task::{Job, Outcome};
     /// let (job, handle) = Job::with_handle(|| 6 * 7);
-    /// let further = Job::raised(&handle, 2).unwrap();
-    /// assert_eq!((further.run(), handle.class()), (Outcome::Returned, 2));
+    /// let further = Job::raised(&handle, 2).map(Job::run);
+    /// assert_eq!((further, handle.class()), (Some(Outcome::Returned), 2));
     /// assert_eq!(job.run(), Outcome::Stale);
     /// assert_eq!(handle.join()?, 42);
     /// # Ok::<(), brigade_task::JoinError>(())
