@@ -18,9 +18,8 @@ const ORPHAN: &str = "brigade: a job, or the body of a scope, has forked and goe
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(u64);
 
-/// One generation of a key, of which 16 bits are kept. Below them is the number of the pool: enough for a million pools a
-/// second for two years. So a process may mistake a pool made 65,536 nested
-/// forks away for its own.
+/// One generation of a key, of which 16 bits are kept: a process may mistake a pool made 65,536 nested forks away for its
+/// own. Below them are the number of the pool, enough for a million pools a second for a year, and the flags.
 const GENERATION: u64 = 1 << 48;
 
 /// The bit for a bounded pool, so that submissions to unbounded pools need no look-up.

@@ -445,11 +445,13 @@ impl<T> Future for JoinHandle<T> {
             ready!(self.turn.poll_ready(context));
         }
         let Some(inner) = self.alive() else { return Poll::Ready(Err(GONE)) };
-        if !is_bound {
-            raise(inner, key);
-        }
         match awaited::poll_job(context, key, inner) {
-            Ok(polled) => polled,
+            Ok(polled) => {
+                if polled.is_pending() && !is_bound {
+                    raise(inner, key);
+                }
+                polled
+            }
             Err(Refused) => {
                 self.inner = None;
                 Poll::Ready(Err(JoinError::WouldDeadlock))

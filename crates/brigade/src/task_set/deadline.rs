@@ -8,11 +8,52 @@ use std::time::Instant;
 use brigade_sync::Mutex;
 use brigade_task::{Canceller, Cause, JobHandle};
 
+use super::TaskSet;
 use super::limit::Limit;
 use crate::engine::Key;
 use crate::handle::{CancelHandle, Handle};
 use crate::time::Timer;
 use crate::values::Priority;
+
+impl<T> TaskSet<T> {
+    /// Cancels the jobs that have not ended at this time, with [`Cause::Deadline`](crate::Cause::Deadline): as
+    /// [`cancel_all`](Self::cancel_all), by a timer of the pool, whether or not a thread waits for the set. Jobs added later
+    /// are cancelled at once. So a wait ends soon after the deadline if the running closures look at
+    /// [`cancelled`](crate::cancelled).
+    ///
+    /// A later call changes the deadline, for all jobs that have not been cancelled. A pool that is closed cancels its
+    /// timers: then only [`Shutdown::Finish`](crate::Shutdown::Finish) keeps the deadline.
+    ///
+    /// # Examples
+    /// ```
+    /// use brigade::{Cause, JoinError, Pool, TaskSet};
+    /// use std::time::{Duration, Instant};
+    /// let pool = Pool::new(2);
+    /// let soon = Instant::now() + Duration::from_millis(20);
+    /// let mut set = TaskSet::new(&pool).deadline(soon);
+    /// set.spawn(async { 42 });
+    /// set.spawn(std::future::pending());
+    /// assert_eq!(set.join_next().transpose()?, Some(42));
+    /// let late = set.join_next();
+    /// assert!(matches!(late, Some(Err(JoinError::Cancelled(Cause::Deadline)))));
+    /// # Ok::<(), JoinError>(())
+    /// ```
+    #[doc(alias = "joinUntil")]
+    #[must_use = "the set with the deadline is returned"]
+    pub fn deadline(mut self, at: Instant) -> Self {
+        if self.is_here() {
+            let deadline = self.deadline.get_or_insert_with(Box::default);
+            if let Some(limit) = &self.limit {
+                deadline.limits(limit.clone());
+            }
+            for (number, handle) in self.pending.from(0) {
+                deadline.enter(number, handle, self.pool.key);
+            }
+            deadline.set(self.pool, at);
+        }
+        self
+    }
+}
 
 /// The deadline of a set, and the jobs to be cancelled then.
 #[derive(Default)]

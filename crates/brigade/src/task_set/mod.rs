@@ -48,29 +48,23 @@
 //!   drops its oldest job can't find them.
 //! - *A limit that counts earlier jobs.* An end in the middle of being listed would be counted twice, or not at all.
 
-mod deadline;
 mod limit;
 mod map;
 mod pending;
-mod set_job;
 mod waiting;
 
-use core::future::{Future, poll_fn};
-use core::mem;
-use core::task::{Context, Poll};
-use core::time::Duration;
+use core::future::Future;
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
-use std::time::Instant;
 
-use brigade_sync::awaited::{Awaited, note};
-use brigade_sync::{budget::Turn, time};
-use brigade_task::{Canceller, Cause, Completions, Job, JobHandle, JoinError, Spawnable, is_large};
+use brigade_sync::budget::Turn;
+#[cfg(doc)]
+use brigade_task::JoinError;
+use brigade_task::{Completions, Job, Spawnable, is_large};
 
-use crate::engine::{Group, Key, Members, Permit, class_here, reach_once};
-use crate::handle::awaited::note_pool;
-use crate::handle::{Handle, JoinHandle, cancel, cancel_at_drop};
+use crate::engine::{Group, Members, Permit, class_here, reach_once};
+use crate::handle::Handle;
 use crate::pool::here;
 use crate::spawn::{AsFuture, Boxed, Watched, future_of, make_future};
 use crate::submission::{Closure, Options, inherits, make_job, returned, unmade, watcher_of};
@@ -205,44 +199,6 @@ impl<T> TaskSet<T> {
                 }
                 self.completions.tell(move |number| limit.ended(number));
             }
-        }
-        self
-    }
-
-    /// Cancels the jobs that have not ended at this time, with [`Cause::Deadline`](crate::Cause::Deadline): as
-    /// [`cancel_all`](Self::cancel_all), by a timer of the pool, whether or not a thread waits for the set. Jobs added later
-    /// are cancelled at once. So a wait ends soon after the deadline if the running closures look at
-    /// [`cancelled`](crate::cancelled).
-    ///
-    /// A later call changes the deadline, for all jobs that have not been cancelled. A pool that is closed cancels its
-    /// timers: then only [`Shutdown::Finish`](crate::Shutdown::Finish) keeps the deadline.
-    ///
-    /// # Examples
-    /// ```
-    /// use brigade::{Cause, JoinError, Pool, TaskSet};
-    /// use std::time::{Duration, Instant};
-    /// let pool = Pool::new(2);
-    /// let soon = Instant::now() + Duration::from_millis(20);
-    /// let mut set = TaskSet::new(&pool).deadline(soon);
-    /// set.spawn(async { 42 });
-    /// set.spawn(std::future::pending());
-    /// assert_eq!(set.join_next().transpose()?, Some(42));
-    /// let late = set.join_next();
-    /// assert!(matches!(late, Some(Err(JoinError::Cancelled(Cause::Deadline)))));
-    /// # Ok::<(), JoinError>(())
-    /// ```
-    #[doc(alias = "joinUntil")]
-    #[must_use = "the set with the deadline is returned"]
-    pub fn deadline(mut self, at: Instant) -> Self {
-        if self.is_here() {
-            let deadline = self.deadline.get_or_insert_with(Box::default);
-            if let Some(limit) = &self.limit {
-                deadline.limits(limit.clone());
-            }
-            for (number, handle) in self.pending.from(0) {
-                deadline.enter(number, handle, self.pool.key);
-            }
-            deadline.set(self.pool, at);
         }
         self
     }
@@ -494,344 +450,9 @@ impl<T> TaskSet<T> {
         self.len() == 0
     }
 
-    /// Waits for the next job to end, and takes its outcome. Returns `None` if the set is empty. Blocks the thread:
-    /// in a future, use [`join_next_async`](Self::join_next_async).
-    ///
-    /// On a worker of the same pool, closures of this set that have not started, and do not wait for the limit, run
-    /// inside this call until an outcome is available, and new futures are polled here once. Apart from them, only the jobs named by
-    /// [`join`](JoinHandle::join) run inside this call; its rules for locks and stacks apply. Otherwise this waits as
-    /// in [`blocking`](crate::blocking).
-    ///
-    /// # Errors
-    /// The inner result is as in [`JoinHandle::join`]. [`JoinError::WouldDeadlock`] if this would wait forever,
-    /// because all jobs of the set wait for this job. Then a job is removed from the set, and continues without a
-    /// handle.
-    ///
-    /// # Examples
-    /// ```
-    /// use brigade::{Pool, TaskSet};
-    /// let pool = Pool::new(1);
-    /// let mut set = TaskSet::new(&pool);
-    /// set.submit(|| 42);
-    /// set.submit(|| panic!("no such file"));
-    /// assert_eq!(set.join_next().transpose()?, Some(42));
-    /// assert!(set.join_next().is_some_and(|outcome| outcome.is_err_and(|error| error.is_panic())));
-    /// assert!(set.join_next().is_none(), "the set is empty");
-    /// # Ok::<(), brigade::JoinError>(())
-    /// ```
-    pub fn join_next(&mut self) -> Option<Result<T, JoinError>> {
-        self.join_next_with_id().map(|(_, outcome)| outcome)
-    }
-
-    /// Like [`join_next`](Self::join_next), and also returns the job's [id](Self::submit).
-    ///
-    /// # Errors
-    /// The inner result is as in [`join_next`](Self::join_next).
-    ///
-    /// # Examples
-    /// ```
-    /// use std::collections::HashMap;
-    /// let pool = brigade::Pool::new(2);
-    /// let mut set = brigade::TaskSet::new(&pool);
-    /// let mut names: HashMap<_, _> = ["to", "borrow"].map(|word| (set.submit(|| word.len()), word)).into();
-    /// while let Some((id, length)) = set.join_next_with_id() {
-    ///     assert_eq!(names.remove(&id).map(str::len), Some(length?));
-    /// }
-    /// assert!(names.is_empty());
-    /// # Ok::<(), brigade::JoinError>(())
-    /// ```
-    pub fn join_next_with_id(&mut self) -> Option<(usize, Result<T, JoinError>)> {
-        if self.ended.is_empty() && !self.is_empty() && !self.wait_for(1) && !self.has_ended(1) {
-            // This thread can't wait for the first job.
-            let number = self.pending.from(0).next()?.0;
-            let (number, handle) = self.pending.remove(number)?;
-            self.detach(number, handle);
-            return Some((number, Err(JoinError::WouldDeadlock)));
-        }
-        self.take_next()
-    }
-
-    /// Takes the outcome of the job that ended first, if any job has ended; never blocks.
-    ///
-    /// # Errors
-    /// The inner result is as in [`JoinHandle::join`], and never [`JoinError::WouldDeadlock`].
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = brigade::Pool::new(1);
-    /// let (end, ends) = std::sync::mpsc::channel::<()>();
-    /// let mut set = brigade::TaskSet::new(&pool);
-    /// set.submit(move || ends.recv().is_err());
-    /// assert!(set.try_join_next().is_none(), "it still runs");
-    /// drop(end);
-    /// set.wait_all();
-    /// assert_eq!(set.try_join_next().transpose()?, Some(true));
-    /// # Ok::<(), brigade::JoinError>(())
-    /// ```
-    pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
-        self.take_next().map(|(_, outcome)| outcome)
-    }
-
-    /// Takes the id and the outcome of the job that ended first.
-    fn take_next(&mut self) -> Option<(usize, Result<T, JoinError>)> {
-        if self.is_here() {
-            self.has_ended(1);
-        } else {
-            // In a forked child, the parent's locks must not be taken; a handle still shows whether its job has
-            // ended.
-            self.ended.extend(self.pending.take());
-        }
-        let (number, handle) = self.ended.pop_front()?;
-        Some((number, JoinHandle::new(handle, self.pool.key).try_join()?))
-    }
-
-    /// Like [`join_next`](Self::join_next), but waits for at most `timeout`, and not for less if no job ends. Runs no
-    /// job of the set on this thread; see [`JoinHandle::join_timeout`] for how late it may return.
-    ///
-    /// # Errors
-    /// The inner result is as in [`JoinHandle::join`].
-    ///
-    /// # Examples
-    /// ```
-    /// use std::time::Duration;
-    /// let pool = brigade::Pool::new(1);
-    /// let (end, ends) = std::sync::mpsc::channel::<()>();
-    /// let mut set = brigade::TaskSet::new(&pool);
-    /// set.submit(move || ends.recv().is_err());
-    /// assert!(set.join_next_timeout(Duration::from_millis(1)).is_none());
-    /// drop(end);
-    /// assert_eq!(set.join_next_timeout(Duration::MAX).transpose()?, Some(true));
-    /// # Ok::<(), brigade::JoinError>(())
-    /// ```
-    pub fn join_next_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
-        if !self.is_empty() && self.is_here() {
-            // A deadline too far in the future to be represented is no deadline.
-            self.sleep(1, time::now().checked_add(timeout));
-        }
-        self.try_join_next()
-    }
-
-    /// Like [`join_next`](Self::join_next), but returns a future, for a task that must not block. The future runs no
-    /// job in its poll.
-    ///
-    /// # Cancel safety
-    /// If the future is dropped before it is ready, no outcome has been taken.
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = brigade::Pool::new(2);
-    /// let mut set = brigade::TaskSet::new(&pool);
-    /// set.spawn(async { 40 });
-    /// set.submit(|| 2);
-    /// let sum = pool.block_on(async {
-    ///     let mut sum = 0;
-    ///     while let Some(outcome) = set.join_next_async().await {
-    ///         sum += outcome?;
-    ///     }
-    ///     Ok::<_, brigade::JoinError>(sum)
-    /// })?;
-    /// assert_eq!(sum, 42);
-    /// # Ok::<(), brigade::JoinError>(())
-    /// ```
-    pub fn join_next_async(&mut self) -> impl Future<Output = Option<Result<T, JoinError>>> {
-        poll_fn(|context| self.poll_join_next(context))
-    }
-
-    /// Takes the outcome of the job that ended first, or registers the task to be woken when a job ends. Only the
-    /// task of the last call is woken.
-    ///
-    /// # Examples
-    /// ```
-    /// use std::future::poll_fn;
-    /// let pool = brigade::Pool::new(1);
-    /// let mut set = brigade::TaskSet::new(&pool);
-    /// set.submit(|| 42);
-    /// let next = pool.block_on(poll_fn(|context| set.poll_join_next(context)));
-    /// assert_eq!(next.transpose()?, Some(42));
-    /// # Ok::<(), brigade::JoinError>(())
-    /// ```
-    pub fn poll_join_next(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<T, JoinError>>> {
-        let waits = !self.is_empty() && self.is_here() && !self.has_ended(1);
-        if waits {
-            self.raise();
-        }
-        if waits && self.completions.wait(1, context.waker().clone()) {
-            note_pool(self.pool.key);
-            note(|| Awaited::Set);
-            return Poll::Pending;
-        }
-        self.turn.poll_ready(context).map(|()| self.try_join_next())
-    }
-
-    /// Takes outcomes until the set is empty, waiting for each as [`join_next`](Self::join_next) does.
-    ///
-    /// Outcomes not reached by the iterator stay in the set.
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = brigade::Pool::new(2);
-    /// let mut set = brigade::TaskSet::new(&pool);
-    /// for n in 1..=3 {
-    ///     set.submit(move || n * n);
-    /// }
-    /// assert_eq!(set.outcomes().sum::<Result<u32, _>>()?, 14);
-    /// # Ok::<(), brigade::JoinError>(())
-    /// ```
-    #[doc(alias = "join_all")]
-    pub fn outcomes(&mut self) -> impl Iterator<Item = Result<T, JoinError>> {
-        core::iter::from_fn(|| self.join_next())
-    }
-
-    /// Waits until all jobs have ended, as [`join_next`](Self::join_next) does, and returns `true`. The outcomes can
-    /// then be taken.
-    ///
-    /// Returns `false` if a job would never end, because it waits for this job. If more than 64 jobs are unfinished,
-    /// no deadlock is detected when one of them begins to wait for this job later. On a thread that is not a worker
-    /// the result is always `true`, and may be ignored.
-    ///
-    /// ```
-    /// use brigade::{Pool, TaskSet};
-    /// let pool = Pool::new(2);
-    /// let mut set = TaskSet::new(&pool);
-    /// set.submit(|| 42);
-    /// assert!(set.wait_all());
-    /// assert_eq!(set.len(), 1);
-    /// assert_eq!(set.try_join_next().transpose()?, Some(42));
-    /// # Ok::<(), brigade::JoinError>(())
-    /// ```
-    pub fn wait_all(&mut self) -> bool {
-        self.wait_for(self.len())
-    }
-
-    /// Waits until all jobs have ended, or the timeout has elapsed, without taking outcomes. Returns the number of the jobs that
-    /// have not ended, which go on. Runs no job of the set meanwhile, as [`join_next_timeout`](Self::join_next_timeout).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// let pool = brigade::Pool::new(2);
-    /// let mut set = brigade::TaskSet::new(&pool);
-    /// set.spawn(async {});
-    /// set.spawn(std::future::pending());
-    /// assert_eq!(set.wait_all_timeout(Duration::from_millis(10)), 1);
-    /// assert!(set.try_join_next().is_some());
-    /// ```
-    #[doc(alias = "join_all")]
-    pub fn wait_all_timeout(&mut self, timeout: Duration) -> usize {
-        if !self.is_empty() && self.is_here() {
-            self.sleep(self.len(), time::now().checked_add(timeout));
-        }
-        self.len() - self.ended.len()
-    }
-
     /// Whether the pool belongs to this process.
     fn is_here(&self) -> bool {
         self.pool.key.is_here()
-    }
-
-    /// Cancels all jobs, as [`JoinHandle::cancel`] does: in this call, drops the captures of every job that has not
-    /// started. Unfinished futures are cancelled, and running closures are asked to [stop](crate::cancelled).
-    ///
-    /// The outcomes can still be taken: [`JoinError::Cancelled`] for cancelled jobs, and the jobs' own outcomes for
-    /// the rest. Jobs added later are not affected.
-    ///
-    /// ```
-    /// use brigade::{Pool, TaskSet};
-    /// use std::sync::mpsc;
-    /// let pool = Pool::new(1);
-    /// let mut set = TaskSet::new(&pool);
-    /// let (begun, begins) = mpsc::channel();
-    /// set.submit(move || {
-    ///     _ = begun.send(());
-    ///     while !brigade::cancelled() {}
-    ///     "stopped"
-    /// });
-    /// set.submit(|| "never started");
-    /// begins.recv()?;
-    /// set.cancel_all();
-    /// set.wait_all();
-    /// let mut outcomes: Vec<_> = set.outcomes().map(Result::ok).collect();
-    /// outcomes.sort(); // Either may have ended first.
-    /// assert_eq!(outcomes, [None, Some("stopped")]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(alias = "abort_all")]
-    pub fn cancel_all(&mut self) {
-        self.cancel_all_by(|handle, _, key| _ = cancel(handle, key));
-    }
-
-    fn cancel_all_by(&mut self, cancel: impl Fn(&JobHandle, Option<Arc<Canceller>>, Key)) {
-        let first = self.pending.from(0).next().map(|(number, _)| number);
-        if let (Some(limit), Some(first), true) = (&self.limit, first, self.is_here()) {
-            limit.cancel(None, first..usize::MAX, Cause::Asked);
-        }
-        // In a forked child this has no effect.
-        let deadline = self.deadline.as_ref().filter(|_| self.pool.key.is_here());
-        for (number, handle) in self.pending.from(0) {
-            let known = deadline.and_then(|deadline| deadline.canceller(number));
-            cancel(handle, known, self.pool.key);
-        }
-    }
-
-    /// Cancels the job with this [id](Self::submit), as [`JoinHandle::cancel`] does, with the same return value. The
-    /// outcome can still be taken.
-    ///
-    /// ```
-    /// let pool = brigade::Pool::new(1);
-    /// let mut set = brigade::TaskSet::new(&pool);
-    /// let waits = set.spawn(std::future::pending::<()>());
-    /// set.spawn(async {});
-    /// assert!(set.cancel(waits) && !set.cancel(waits + 2), "there is no such job");
-    /// assert_eq!(set.outcomes().filter(|outcome| outcome.is_err()).count(), 1);
-    /// ```
-    #[doc(alias = "abort")]
-    pub fn cancel(&mut self, id: usize) -> bool {
-        // In a forked child this has no effect.
-        let limit = self.limit.as_ref().filter(|_| self.pool.key.is_here());
-        let ids = id..id.saturating_add(1);
-        let waited = limit.is_some_and(|limit| limit.cancel(None, ids, Cause::Asked) > 0);
-        let job = self.pending.from(id).next().filter(|(number, _)| *number == id);
-        waited || job.is_some_and(|(_, handle)| cancel(handle, self.pool.key))
-    }
-
-    /// Detaches all jobs: they still run, and their outcomes are dropped. The limit does not count them, and jobs
-    /// waiting in the set are submitted at once. The set is then empty.
-    ///
-    /// ```
-    /// use brigade::{Pool, TaskSet};
-    /// use std::sync::mpsc;
-    /// let pool = Pool::new(1);
-    /// let (ran, runs) = mpsc::channel();
-    /// let mut set = TaskSet::new(&pool).limit(1);
-    /// for number in 0..3 {
-    ///     let ran = ran.clone();
-    ///     set.submit(move || _ = ran.send(number));
-    /// }
-    /// set.detach_all();
-    /// assert!(set.join_next().is_none());
-    /// drop(set);
-    /// assert_eq!(runs.iter().take(3).sum::<i32>(), 3, "all have run");
-    /// ```
-    pub fn detach_all(&mut self) {
-        self.ended.drain(..).for_each(|(_, handle)| drop(JoinHandle::new(handle, self.pool.key)));
-        self.limit.iter().filter(|_| self.is_here()).for_each(|limit| limit.flush());
-        for (number, handle) in self.pending.take() {
-            self.detach(number, handle);
-        }
-        // Jobs that have ended are listed.
-        drop(self.completions.take());
-    }
-
-    /// Detaches an admitted job. If it has ended, the list reports its end to the limit.
-    fn detach(&self, number: usize, mut handle: brigade_task::JoinHandle<T>) {
-        if let Some(deadline) = self.deadline.as_ref().filter(|_| self.is_here()) {
-            deadline.remove(number);
-        }
-        let left = self.limit.iter().filter(|_| self.is_here() && handle.leave());
-        left.for_each(|limit| limit.ended(number));
-        drop(JoinHandle::new(handle, self.pool.key));
     }
 }
 
@@ -840,21 +461,6 @@ fn listed<T>(set: &Completions, number: usize, mut made: Made<T>) -> Made<T> {
     // The job has not ended yet.
     let _ = set.add(number, &mut made.1);
     made
-}
-
-impl<T> Drop for TaskSet<T> {
-    fn drop(&mut self) {
-        self.cancel_all_by(cancel_at_drop);
-        if !self.is_here() {
-            // The parent's threads were using these: they must not be dropped here.
-            self.detach_all();
-            mem::forget((
-                self.limit.take(),
-                self.deadline.take(),
-                mem::take(&mut self.completions),
-            ));
-        }
-    }
 }
 
 /// A set on the pool of the [free functions](crate::submit()).
@@ -866,3 +472,12 @@ impl<T> Default for TaskSet<T> {
 }
 
 opaque!(TaskSet<T>: len);
+
+// The documentation lists the methods in this order, after those above.
+mod outcomes;
+
+mod cancelling;
+
+mod deadline;
+
+mod set_job;

@@ -129,7 +129,7 @@ impl<T> TaskSet<T> {
     /// Gives the jobs on the pool the class of the waiting job.
     pub(super) fn raise(&mut self) {
         let Some(class) = class_of_waits(self.pool.key) else { return };
-        let (first, next) = (self.first_in_line(), self.next.min(self.first_in_line()));
+        let first = self.first_in_line();
         let from = if class > self.raised.0 { 0 } else { self.raised.1 };
         for (number, handle) in self.pending.from(from) {
             if number >= first {
@@ -137,7 +137,7 @@ impl<T> TaskSet<T> {
             }
             raise_to(handle, self.pool.key, class);
         }
-        self.raised = (class, next);
+        self.raised = (class, self.next.min(first));
     }
 
     /// Whether this many jobs have ended. If not yet, moves the listed jobs to the ended jobs before the answer.

@@ -6,6 +6,7 @@
 //! permit there.
 
 use core::cell::RefCell;
+use core::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use brigade_sync::{Defer, OnceLock};
@@ -26,32 +27,40 @@ struct Held {
 }
 
 brigade_sync::thread_local! {
-    /// The limited jobs on this thread's stack, the innermost last.
-    static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
+    /// The limited jobs on this thread's stack, the innermost last. No destructor, so that it is there until the very end of the thread;
+    /// it has no memory while no such job runs.
+    static HELD: ManuallyDrop<RefCell<Vec<Held>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 fn with_innermost<R>(call: impl FnOnce(&mut Held) -> R) -> Option<R> {
-    HELD.try_with(|held| held.borrow_mut().last_mut().map(call)).ok()?
+    HELD.with(|held| held.borrow_mut().last_mut().map(call))
 }
 
 /// Calls a closure that runs a limited job of a pool, with its permit.
 pub(crate) fn hold<R>(pool: Key, permit: Permit, call: impl FnOnce() -> R) -> R {
-    let held =
-        Held { pool, semaphore: permit.semaphore().clone(), permit: Some(permit), acquires: false };
+    let semaphore = permit.semaphore().clone();
+    let held = Held { pool, semaphore, permit: Some(permit), acquires: false };
     HELD.with(|all| all.borrow_mut().push(held));
     // Dropped outside of the borrow: the permit wakes the next waiter.
-    let _held = Defer(|| drop(HELD.with(|all| all.borrow_mut().pop())));
+    let _held = Defer(|| drop(HELD.with(|all| pop(&mut all.borrow_mut()))));
     call()
+}
+
+fn pop(all: &mut Vec<Held>) -> Option<Held> {
+    let held = all.pop();
+    if all.is_empty() {
+        *all = Vec::new();
+    }
+    held
 }
 
 /// Releases the permits of all jobs on this thread's stack.
 pub(super) fn release() {
-    let next = || {
-        let take = |held: &RefCell<Vec<Held>>| {
-            held.borrow_mut().iter_mut().find_map(|held| held.permit.take())
-        };
-        HELD.try_with(take).ok()?
-    };
+    // No view exists.
+    if ACQUIRE.get().is_none() {
+        return;
+    }
+    let next = || HELD.with(|all| all.borrow_mut().iter_mut().find_map(|held| held.permit.take()));
     while let Some(permit) = next() {
         drop(permit);
     }

@@ -50,6 +50,28 @@ fn a_foreign_destructor_may_submit_and_join(pool_first: bool) {
     }
 }
 
+/// The thread runs the jobs itself, one of which waits for the other.
+#[test(view_first in [false, true])]
+fn a_destructor_may_run_limited_jobs(view_first: bool) {
+    let pool = Pool::builder().without_threads().build().unwrap();
+    let (limited, ran) = (pool.limited(1), Arc::new(AtomicUsize::new(0)));
+    let counted = ran.clone();
+    let foreign = thread::spawn(move || {
+        if view_first {
+            limited.submit(|| ()).join().unwrap();
+        }
+        let late = limited.clone();
+        at_exit(move || {
+            let (inner, counted) = (late.clone(), counted.clone());
+            let outer = late.submit(move || inner.submit(|| 1).join().unwrap());
+            counted.fetch_add(outer.join().unwrap(), Ordering::Relaxed);
+        });
+        limited.submit(|| ()).join().unwrap();
+    });
+    foreign.join().unwrap();
+    assert_eq!(ran.load(Ordering::Relaxed), 1);
+}
+
 #[test]
 fn a_workers_destructor_may_submit_and_join() {
     for _ in 0..50 {

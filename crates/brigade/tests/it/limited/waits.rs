@@ -8,6 +8,7 @@ use std::time::Duration;
 use brigade::{Builder, Limited, LocalPool, Pool, Queueing, TaskSet};
 use brigade_testkit::{Gate, eventually, test};
 
+use crate::support::busy;
 use crate::support::crowd::for_both_queueings;
 
 /// Joins a chain of jobs, each of which joins the next.
@@ -112,7 +113,8 @@ fn a_job_inside_a_wait_gives_the_turn_away(builder: Builder) {
 fn a_wait_that_is_over_waits_for_its_turn(builder: Builder) {
     let pool = builder.threads(4).build().unwrap();
     let (limited, awaited, other) = (pool.limited(1), Gate::closed(), Gate::closed());
-    let waits_for = pool.submit(awaited.job());
+    // It has begun, so that the wait does not run it.
+    let waits_for = busy::held(&pool, &awaited);
     let has_ended = Arc::new(AtomicBool::new(false));
     let ends = has_ended.clone();
     let (begun, begins) = (Gate::closed(), Gate::closed());
@@ -144,17 +146,8 @@ fn a_wait_that_is_over_waits_for_its_turn(builder: Builder) {
 #[test]
 fn a_blocking_call_keeps_its_turn() {
     let pool = Pool::new(2);
-    let (limited, gate, begun) = (pool.limited(1), Gate::closed(), Gate::closed());
-    let first = {
-        let (gate, begun) = (gate.clone(), begun.clone());
-        limited.submit(move || {
-            brigade::blocking(|| {
-                begun.open();
-                gate.wait();
-            })
-        })
-    };
-    begun.wait();
+    let (limited, gate) = (pool.limited(1), Gate::closed());
+    let first = busy::held_by(&gate, |job| limited.submit(|| brigade::blocking(job)));
     let second = limited.submit(|| ());
     pool.submit(|| ()).join().unwrap();
     assert!(!second.is_finished() && pool.metrics().queued_limited == 1);

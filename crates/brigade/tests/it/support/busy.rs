@@ -35,12 +35,20 @@ pub(crate) fn occupy_one(pool: &Pool, gate: &Gate) -> usize {
 
 /// A job that has begun, and ends once the gate is open.
 pub(crate) fn held(pool: &Pool, gate: &Gate) -> JoinHandle<()> {
+    held_by(gate, |job| pool.submit(job))
+}
+
+/// As `held`, submitted by a closure.
+pub(crate) fn held_by(
+    gate: &Gate,
+    submit: impl FnOnce(Box<dyn FnOnce() + Send>) -> JoinHandle<()>,
+) -> JoinHandle<()> {
     let (begun, gate) = (Gate::closed(), gate.clone());
     let begins = begun.clone();
-    let job = pool.submit(move || {
+    let job = submit(Box::new(move || {
         begins.open();
         gate.wait();
-    });
+    }));
     begun.wait();
     job
 }

@@ -130,7 +130,7 @@ fn a_dropped_set_leaves_no_timer(builder: Builder) {
     let latch = brigade_testkit::Latch::default();
     set.spawn(latch.wait());
     set.detach_all();
-    thread::sleep(2 * SOON);
+    eventually("the timer has run", || pool.metrics().returned == 1);
     latch.open();
     pool.wait_idle();
     // The timer is a job, too.
