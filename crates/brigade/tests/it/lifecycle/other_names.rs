@@ -12,12 +12,12 @@ use crate::support::busy::occupy;
 /// A name, and the file and the first words of what it is here.
 const NAMES: [(&str, &str, &str); 16] = [
     ("abort", "handle/join.rs", "pub fn cancel("),
-    ("abort", "task_set/mod.rs", "pub fn cancel("),
-    ("abort_all", "task_set/mod.rs", "pub fn cancel_all("),
+    ("abort", "task_set/cancelling.rs", "pub fn cancel("),
+    ("abort_all", "task_set/cancelling.rs", "pub fn cancel_all("),
     ("active_count", "values/metrics.rs", "pub busy_threads:"),
     ("delay", "time/execute.rs", "pub fn after("),
     ("evaluate", "submission/accept.rs", "pub fn submit<"),
-    ("join_all", "task_set/mod.rs", "pub fn outcomes("),
+    ("join_all", "task_set/outcomes.rs", "pub fn outcomes("),
     ("num_threads", "handle/mod.rs", "pub fn size("),
     ("num_threads", "pool/builder/mod.rs", "pub fn threads("),
     ("queue_size", "pool/builder/mod.rs", "pub fn capacity("),
