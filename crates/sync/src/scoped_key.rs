@@ -8,7 +8,7 @@ use crate::unmodelled::LocalKey;
 /// The storage of a [`ScopedKey`], for each thread.
 ///
 /// **Scope rule.** The pointer is non-null only while [`ScopedKey::set`] is on the stack of this thread with the `&T`
-/// behind the pointer. A guard restores the former pointer before `set` returns or unwinds.
+/// behind the pointer, without a [`ScopedKey::hide`] above it. A guard restores the former pointer before `set` returns or unwinds.
 pub struct ScopedSlot<T>(Cell<*const T>);
 
 impl<T> Default for ScopedSlot<T> {
@@ -61,6 +61,16 @@ impl<T: 'static> ScopedKey<T> {
 
     /// Sets this thread's reference to `value` while `call` runs, and restores the former reference afterwards.
     pub fn set<R>(self, value: &T, call: impl FnOnce() -> R) -> R {
+        self.set_to(ptr::from_ref(value), call)
+    }
+
+    /// Removes this thread's reference while `call` runs, and restores it afterwards.
+    pub fn hide<R>(self, call: impl FnOnce() -> R) -> R {
+        self.set_to(ptr::null(), call)
+    }
+
+    /// The pointer must be null, or to a value that outlives the call.
+    fn set_to<R>(self, value: *const T, call: impl FnOnce() -> R) -> R {
         /// Restores the former pointer, on return and on unwinding.
         struct Restore<T: 'static>(&'static LocalKey<ScopedSlot<T>>, *const T);
         impl<T> Drop for Restore<T> {
@@ -68,7 +78,7 @@ impl<T: 'static> ScopedKey<T> {
                 self.0.with(|slot| slot.0.set(self.1));
             }
         }
-        let former = self.replace(ptr::from_ref(value));
+        let former = self.replace(value);
         let _restore = Restore(self.0, former);
         call()
     }
