@@ -3,6 +3,7 @@
 //! A fork may take nanoseconds. So everything here is generic and inlined, and the value a pool passes from fork to fork
 //! is an argument: chili and forte have such a context, and for the others it is `()`, which takes no register.
 
+use core::ops::Range;
 use std::io;
 
 use crate::failure::Outcome;
@@ -64,6 +65,37 @@ pub(crate) trait ForkJoin: Sized + 'static {
     ) {
         each_half_of_chunks::<Self, T>(context, 0, items, length, &work);
     }
+
+    /// Calls `work` with each number below `count`, at least `grain` of them in a task, from a thread outside.
+    #[inline]
+    fn for_each_below(
+        outside: &mut Self::Outside<'_>,
+        count: usize,
+        grain: usize,
+        work: impl Fn(usize) + Send + Sync,
+    ) {
+        Self::enter(outside, |context| {
+            each_half_of_numbers::<Self>(context, 0..count, grain, &work);
+        });
+    }
+}
+
+/// A loop over numbers, as a pool without loops has it.
+fn each_half_of_numbers<F: ForkJoin>(
+    context: &mut F::Context<'_>,
+    numbers: Range<usize>,
+    grain: usize,
+    work: &(impl Fn(usize) + Send + Sync),
+) {
+    if numbers.len() < 2 * grain {
+        return numbers.for_each(work);
+    }
+    let middle = numbers.start + numbers.len() / 2;
+    F::join(
+        context,
+        |context| each_half_of_numbers::<F>(context, numbers.start..middle, grain, work),
+        |context| each_half_of_numbers::<F>(context, middle..numbers.end, grain, work),
+    );
 }
 
 /// A loop as a pool without loops has it: forks over halves of the chunks, the first of which has the number `from`.

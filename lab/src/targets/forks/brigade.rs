@@ -1,4 +1,4 @@
-//! brigade: a pool, and the free functions inside it.
+//! brigade: a pool, and the free functions inside it, or, for short loops, on the thread that waits.
 
 use std::io;
 
@@ -26,6 +26,15 @@ impl ForkJoin for Brigade {
     fn enter<R: Send>(pool: &mut &Pool, root: impl FnOnce(&mut ()) -> R + Send) -> R {
         let ran = pool.install(|| root(&mut ()));
         ran.unwrap_or_else(|_| unreachable!("the pool is open"))
+    }
+
+    fn for_each_below(
+        pool: &mut &Pool,
+        count: usize,
+        grain: usize,
+        work: impl Fn(usize) + Send + Sync,
+    ) {
+        pool.enter(|| brigade::par_for(0..count, grain, work));
     }
 
     #[inline]

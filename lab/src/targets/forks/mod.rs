@@ -4,6 +4,7 @@ mod brigade;
 mod chili;
 mod forte;
 mod jobs;
+mod loops;
 mod rayon;
 pub(crate) mod sequential;
 mod tokio;
@@ -20,6 +21,11 @@ pub(crate) fn is_foreign(target: &Entry) -> bool {
 /// Whether it is there to compare the ways in which a task waits for ten children: for skynet.
 pub(crate) fn is_for_skynet(target: &Entry) -> bool {
     ["tokio-join-set", "brigade-submit", "brigade-task-set"].contains(&target.name)
+}
+
+/// Whether it has loops and no tasks that fork: for short loops.
+pub(crate) fn has_only_loops(target: &Entry) -> bool {
+    ["paralight", "fork-union"].contains(&target.name)
 }
 
 /// Whether the target's tasks may borrow. If not, it runs trees whose nodes are known singly.
@@ -44,6 +50,11 @@ family! {
     peer("forte", "forte: join and scope, offered to other threads by a heartbeat")
         .of(Class::Caller).with_threads(|threads, _| threads + 1)
         => visit(forte::start);
+    peer("paralight", "paralight: a parallel iterator").of(Class::Caller)
+        => visit(loops::paralight);
+    #[cfg(feature = "full")]
+    peer("fork-union", "fork_union: a loop of threads that spin").of(Class::Caller)
+        => visit(loops::fork_union);
     peer("tokio", "tokio: a task spawns its children and awaits them")
         => visit_spawning(|n| tokio::start(n, false));
     peer("tokio-join-set", "tokio: a task has its children in a JoinSet").further()

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rayon::iter::{IndexedParallelIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
@@ -28,6 +28,15 @@ impl ForkJoin for Rayon {
 
     fn enter<R: Send>(pool: &mut &ThreadPool, root: impl FnOnce(&mut ()) -> R + Send) -> R {
         pool.install(|| root(&mut ()))
+    }
+
+    fn for_each_below(
+        pool: &mut &ThreadPool,
+        count: usize,
+        grain: usize,
+        work: impl Fn(usize) + Send + Sync,
+    ) {
+        pool.install(|| (0..count).into_par_iter().with_min_len(grain).for_each(work));
     }
 
     #[inline]

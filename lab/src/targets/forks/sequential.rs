@@ -18,6 +18,10 @@ impl ForkJoin for Sequential {
         root(&mut ())
     }
 
+    fn for_each_below((): &mut (), count: usize, _: usize, work: impl Fn(usize) + Send + Sync) {
+        (0..count).for_each(work);
+    }
+
     #[inline]
     fn join<A: Send, B: Send>(
         (): &mut (),

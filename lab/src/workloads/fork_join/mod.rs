@@ -1,4 +1,4 @@
-//! Twelve fork-join programs, each written once for all pools, with the answer of one thread.
+//! Thirteen fork-join programs, each written once for all pools, with the answer of one thread.
 //!
 //! A run has a separate process, see [`apart`]: there the peak of the memory belongs to a single target.
 
@@ -10,6 +10,7 @@ mod matmul;
 mod nbody;
 mod nqueens;
 mod search;
+mod short;
 mod skynet;
 mod sort;
 mod uts;
@@ -21,7 +22,7 @@ use std::ops::RangeInclusive;
 
 use crate::target::fork::{self, Spawning, Start};
 use crate::targets::forks::sequential::Sequential;
-use crate::targets::forks::{Forks, is_for_skynet, is_foreign, may_borrow};
+use crate::targets::forks::{Forks, has_only_loops, is_for_skynet, is_foreign, may_borrow};
 use crate::workload::ForkWorkload;
 
 use self::search::{Root, Search};
@@ -85,6 +86,7 @@ impl Workload for ForkJoin {
         (self.program.is_tree() || may_borrow(target))
             && (self.program.is_foreign() || !is_foreign(target))
             && (self.program == Kind::Skynet || !is_for_skynet(target))
+            && (self.program == Kind::Short || !has_only_loops(target))
     }
 
     fn expected(&self) -> Sum {
@@ -110,6 +112,7 @@ impl ForkWorkload for ForkJoin {
             Kind::Matmul => self.forking::<matmul::Matmul, F>(start, bench),
             Kind::Mandelbrot => self.forking::<mandelbrot::Mandelbrot, F>(start, bench),
             Kind::Nbody => self.forking::<nbody::Nbody, F>(start, bench),
+            Kind::Short => self.forking::<short::Short, F>(start, bench),
             Kind::Wc => self.forking::<wc::Wc, F>(start, bench),
             Kind::Map => self.forking::<map::Map, F>(start, bench),
             Kind::Collect => self.forking::<collect::Collect, F>(start, bench),
@@ -244,6 +247,8 @@ pub(crate) enum Kind {
     Mandelbrot,
     /// Bodies that attract each other.
     Nbody,
+    /// Many short loops, one after the other, from a thread outside: `--size` is the items of a loop, of 3 ns each.
+    Short,
     /// The words of many files.
     Wc,
     /// Maps over a square of numbers.
@@ -276,6 +281,7 @@ impl Kind {
             Kind::Nbody => (1_000, 1..=10_000_000, |steps| {
                 format!("{steps} steps of {} chunks", nbody::CHUNKS)
             }),
+            Kind::Short => (1_000, 1..=1_000_000, |_| format!("{} loops", short::LOOPS)),
             Kind::Wc => (2_000, 1..=1_000_000, |files| format!("{files} files")),
             Kind::Map => {
                 (500, 3..=20_000, |_| format!("{} loops of {CHUNKS} chunks", 4 * map::ROUNDS))
