@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::event::Event;
 use crate::traced::{Before, Trace, Traced};
-use crate::what::{Label, Since, What};
+use crate::what::{Label, Since, What, title_of};
 
 /// The tracks of foreign threads are numbered from here, and so shown below the workers.
 const OUTSIDE: usize = 1_000_000;
@@ -152,8 +152,9 @@ impl Shown {
             }
             What::Stolen { from, jobs, are_forks } => {
                 let what = if *are_forks { "forks" } else { "jobs" };
-                let args = [some("from worker", *from), some(what, *jobs)].join(",");
-                Self::new(format!("steal from worker {from}"), "steal", args)
+                let (victim, number) = title_of(*from);
+                let args = [some(&format!("from {victim}"), number), some(what, *jobs)].join(",");
+                Self::new(format!("steal from {victim} {number}"), "steal", args)
             }
             What::Taken(jobs) => {
                 Self::new("take from the shared queue", "take", some("jobs", *jobs))

@@ -21,4 +21,4 @@ mod what;
 
 pub use traced::{Now, Trace, TraceError, Traced};
 pub use track::{Pen, Scope, Session, Tracer, Track, Worker};
-pub use what::{Label, Since, What};
+pub use what::{GUESTS, Label, Since, What};

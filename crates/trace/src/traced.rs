@@ -8,7 +8,7 @@ use std::sync::Arc;
 use brigade_observe::ThreadInfo;
 
 use crate::event::{Event, Events};
-use crate::what::{Label, Since, What};
+use crate::what::{GUESTS, Label, Since, What, title_of};
 
 /// The record of the actions of a pool's threads over some time; returned by `Tracing::finish` of brigade.
 ///
@@ -114,7 +114,8 @@ impl Traced {
         if kept.is_empty() && now == Now::Absent {
             return None;
         }
-        let title = title(&format!("worker {index}"), thread.as_deref());
+        let (what, number) = title_of(index);
+        let title = title(&format!("{what} {number}"), thread.as_deref());
         let mut events: Vec<Event> = kept.into();
         events.sort_by_key(|event| (event.from, core::cmp::Reverse(event.until)));
         // No slice may begin before that time and end after it, as slices nest.
@@ -130,6 +131,8 @@ impl Traced {
         let before = match first.map(|event| &event.what) {
             _ if lost > 0 => Some((What::Job(Label::default()), "lost")),
             Some(What::Starts(_)) => None,
+            // A guest comes and goes.
+            _ if index >= GUESTS => None,
             Some(
                 What::Search(Since::Parked | Since::Woken(_))
                 | What::Parked { since: Since::Parked, .. },

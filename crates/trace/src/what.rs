@@ -6,6 +6,17 @@ use std::sync::Arc;
 
 use brigade_observe::ThreadInfo;
 
+/// The indices of guests begin here: threads that are no workers, and run parts of their own calls. Those of workers are lower.
+pub const GUESTS: usize = 8192;
+
+/// What a thread with an index is called, and its number.
+pub(crate) fn title_of(index: usize) -> (&'static str, usize) {
+    match index.checked_sub(GUESTS) {
+        Some(number) => ("guest", number),
+        None => ("worker", index),
+    }
+}
+
 /// The action of a thread, for some time or at a moment.
 #[derive(Clone, Debug)]
 pub enum What {
@@ -31,9 +42,9 @@ pub enum What {
         /// The thread, if it is foreign.
         by: Option<Arc<ThreadInfo>>,
     },
-    /// Has taken jobs or forks from another worker; none of them runs yet.
+    /// Has taken jobs or forks from another worker, or forks from a guest; none of them runs yet.
     Stolen {
-        /// The index of the worker.
+        /// The index of the worker or guest.
         from: usize,
         /// How many.
         jobs: usize,

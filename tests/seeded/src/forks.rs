@@ -9,10 +9,13 @@ use crate::futures::future;
 use crate::verb::{Body, Verb};
 use crate::world::World;
 
+/// A thread outside takes part, if the pool is sure not to be closed.
 pub(crate) fn join(world: &World, one: &[Verb], two: &[Verb]) {
     let inside = world.inside();
     let both = || brigade::join(|| act(&inside, one), || act(&inside, two));
-    if let Err(reason) = world.pool.install(both) {
+    if world.is_sure() && world.depth() == 0 && brigade::current_worker().is_none() {
+        world.pool.enter(both);
+    } else if let Err(reason) = world.pool.install(both) {
         world.refused(reason, ());
     }
 }

@@ -463,7 +463,7 @@ impl Source {
         self.pick([ByJoin, ByBlockOn, BySet, BySetNext, ByJoinFor, BySetFor, ByTimeout])
     }
 
-    /// A call, part or job around a wait. The last kinds have pools of their own.
+    /// A call, part or job around a wait. The last kinds need pools that no thread closes, or have their own.
     fn level(&mut self, has_pools: bool) -> Level {
         use Level::*;
         let all = [
@@ -483,10 +483,11 @@ impl Source {
             InAWaker,
             InACancelledJob,
             InEnter,
+            InAGuest,
             InAnotherPool,
             InALocalPool,
         ];
-        all[usize::from(self.below(all.len() as u8 - 2 * u8::from(!has_pools)))]
+        all[usize::from(self.below(all.len() as u8 - 3 * u8::from(!has_pools)))]
     }
 
     fn ending(&mut self) -> Ending {

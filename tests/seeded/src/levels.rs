@@ -86,6 +86,7 @@ pub(crate) fn within(place: &Place, levels: &[Level], leaf: &Leaf) {
         Level::InPlacesJob => drop(pool.in_place_scope(|scope| ended(scope.submit(there).join()))),
         Level::InInstall => drop(pool.install(|| brigade::join(|| (), there))),
         Level::InFork => drop(pool.install(|| brigade::join(there, || ()))),
+        Level::InAGuest => _ = pool.enter(|| brigade::join(|| (), there)),
         Level::InSubmit => joined(pool.try_submit(there)),
         Level::InSpawn => joined(pool.try_spawn(async move { there() })),
         Level::InBlockOn => pool.block_on(async { there() }),

@@ -141,6 +141,8 @@ pub(crate) enum Level {
     InAWaker,
     InACancelledJob,
     InEnter,
+    /// In a fork of a thread that is no worker, or of a worker's.
+    InAGuest,
     InAnotherPool,
     InALocalPool,
 }

@@ -23,8 +23,9 @@ impl Shared {
         let has_ended = state.terminated();
         let mut dump = Dump::named(&self.config.pool_name());
         dump.is_closed = state.closed();
-        dump.threads = if has_ended { self.idle.roster().indices.in_use() } else { state.live() };
-        dump.parked = if has_ended { 0 } else { state.parked() };
+        let (threads, parked, _) = self.idle.census();
+        dump.threads = if has_ended { self.idle.roster().indices.in_use() } else { threads };
+        dump.parked = if has_ended { 0 } else { parked };
         dump.searching = if has_ended { 0 } else { state.searching() };
         dump.queued = self.queues.injectors.len();
         dump.queued_high = self.queues.lanes.len_of(Priority::High);

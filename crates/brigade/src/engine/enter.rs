@@ -8,6 +8,7 @@ use brigade_task::enter_other;
 
 use super::key::Key;
 use super::shared::Shared;
+use super::worker::{CURRENT, Worker};
 
 brigade_sync::thread_local! {
     /// The pool last entered by this thread; `None` inside a job begun since.
@@ -42,8 +43,14 @@ fn enter_pool_again<R>(shared: &Shared, call: impl FnOnce() -> R) -> R {
 
 /// Calls a closure on a thread that is no worker of this pool, which is then the current pool.
 pub(crate) fn enter_outside(shared: &Shared, call: &mut dyn FnMut()) {
-    let _entered = enter_as(Some(shared.key));
-    shared.events.resources.enter(call);
+    outside(shared.key, &mut || shared.events.resources.enter(&mut *call));
+}
+
+/// Calls a closure on a thread that has entered this pool. A guest of another pool is none meanwhile.
+pub(super) fn outside(key: Key, call: &mut dyn FnMut()) {
+    let _entered = enter_as(Some(key));
+    let is_guest = CURRENT.with(|own| own.is_some_and(Worker::is_guest));
+    if is_guest { CURRENT.hide(call) } else { call() }
 }
 
 /// Enters a pool, or none, until the returned value is dropped.

@@ -24,7 +24,7 @@ impl Worker {
         let shared = &*self.shared;
         self.tell(What::Resumes);
         // As in `found`: work submitted or forked meanwhile may have woken no worker.
-        if shared.idle.stop_search() && (shared.queues.has_work() || shared.has_forks_unseen()) {
+        if shared.idle.stop_search() && shared.wants_worker() {
             shared.wake_one();
         }
         // This worker may have held the driver.
@@ -121,7 +121,7 @@ impl Worker {
             self.wake_for_rest();
         }
         if is_last {
-            if shared.queues.has_work() || shared.has_forks_unseen() {
+            if shared.wants_worker() {
                 if self.keeps_events() {
                     return job;
                 }
@@ -203,6 +203,11 @@ impl Worker {
                 continue;
             }
             if let Some(job) = self.steal_from(peer, &mut error) {
+                return Ok(job);
+            }
+        }
+        for guest in self.shared.queues.peers.guests() {
+            if let Some(job) = self.steal_from(guest, &mut error) {
                 return Ok(job);
             }
         }

@@ -79,6 +79,11 @@ impl Idle {
         idle
     }
 
+    /// The number of workers with a thread, or about to get it.
+    pub(crate) fn workers(&self) -> usize {
+        self.census().0
+    }
+
     /// Whether the running workers leave this many CPUs free.
     pub(crate) fn has_free_cpus(&self, cpus: usize) -> bool {
         self.snapshot().running() + cpus <= self.cpus.load(Ordering::Relaxed)

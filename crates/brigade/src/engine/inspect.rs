@@ -37,13 +37,13 @@ impl Shared {
         let accepted = ledger.tell(accepted.max(totals.ended()));
         let unended = accepted - totals.ended();
         let state = self.idle.snapshot();
-        // The state of an ended pool no longer changes, although the parked workers leave.
-        let at_work = if state.terminated() { 0 } else { self.idle.busy() };
-        let (live, idle, busy) = match state.terminated() {
-            true => (self.idle.roster().indices.in_use(), 0, 0),
+        let (threads, parked, at_work) = self.idle.census();
+        let (live, idle, busy, at_work) = match state.terminated() {
+            // The state of an ended pool no longer changes, although the parked workers leave.
+            true => (self.idle.roster().indices.in_use(), 0, 0, 0),
             // Without futures, each running job has a thread.
-            false if self.tasks.is_empty() => (state.live(), state.parked(), state.live()),
-            false => (state.live(), state.parked(), at_work),
+            false if self.tasks.is_empty() => (threads, parked, threads, at_work),
+            false => (threads, parked, at_work, at_work),
         };
         let surely = unended.saturating_sub(queued);
         let running = unended.min(at_work as u64).min(surely + totals.cancelled.sum()).max(surely);

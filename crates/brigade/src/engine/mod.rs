@@ -9,7 +9,7 @@
 //
 //     shared   worker
 //     clock
-//     registry   supply   inspect   dump
+//     registry   supply   inspect   dump   guest
 //     turn   fork
 //     wait   bounded   submit   sweep
 //     find   park   wake   futures   class
@@ -32,6 +32,7 @@ mod enter;
 mod find;
 mod fork;
 mod futures;
+mod guest;
 mod idle;
 mod inspect;
 mod key;
@@ -65,6 +66,7 @@ pub(crate) use enter::{enter_outside, enter_pool, entered};
 pub(crate) use fork::wait_outside;
 pub(crate) use futures::groups::{Group, Members};
 pub(crate) use key::{Key, Kind};
+pub(crate) use probe::label_job;
 pub(crate) use registry::{
     At, class_here, current_pool, find, forget, reach, reach_inline, reach_on_worker, reach_once,
     reach_owned,
@@ -86,4 +88,4 @@ pub(crate) use wait::outside::{link_limited, sleep_outside, wait_until};
 pub(crate) use wait::threadless::link_driven;
 #[cfg(brigade_seeded)]
 pub(crate) use wake::monitor::monitor_runs;
-pub(crate) use worker::{CURRENT, Child, Worker, label_job, stopping, with_worker};
+pub(crate) use worker::{CURRENT, Child, Worker, is_worker_of, stopping, with_member, with_worker};

@@ -4,15 +4,21 @@
 //! Without the feature `trace` the functions that record are empty. With it, an untraced pool pays a test of its state where a
 //! worker has no job to run; the test before a job is made anyway. [`brigade_trace`] has the design.
 
+use std::borrow::Cow;
+use std::panic::Location;
 #[cfg(feature = "trace")]
 use std::sync::Arc;
 
 #[cfg(feature = "trace")]
 use brigade_trace::{Now, Session, Trace, TraceError, Worker as Traced};
 
+#[cfg(feature = "trace")]
+use super::enter::entered;
 use super::shared::Shared;
 use super::what::{Label, Scope, What};
 use super::worker::Worker;
+#[cfg(feature = "trace")]
+use super::worker::with_worker;
 use crate::values::Role;
 
 /// Removes the record of a job, if there is one.
@@ -119,4 +125,18 @@ impl Shared {
         let (lasted, threads) = self.tracer.take(session, until, workers);
         Trace::new(pool, lasted, threads)
     }
+}
+
+/// Labels this thread's running job with a name and the place of its submission, for a trace. Does nothing if the
+/// thread has entered another pool: the job then belongs to that pool.
+#[inline(always)]
+pub(crate) fn label_job(
+    _name: Option<&Cow<'static, str>>,
+    _place: Option<&'static Location<'static>>,
+) {
+    #[cfg(feature = "trace")]
+    with_worker(|own| {
+        let own = own.filter(|own| entered().is_none_or(|key| own.is_of(key)));
+        _ = own.and_then(|own| own.pen(false)).map(|pen| pen.label(_name, _place));
+    });
 }

@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | 0–15 | searching: workers that look for work elsewhere | by each of them, and by the thread that wakes it |
 //! | 16–31 | parked: workers that sleep, or are about to, and have not been picked | under the roster's lock |
-//! | 32–47 | live: workers with a thread, or about to get it | under the roster's lock |
+//! | 32–46 | live: workers with a thread, or about to get it, and guests | under the roster's lock |
+//! | 47 | `COVERED`: no more workers are parked than guests run, so a fork wakes none | under the roster's lock |
 //! | 48 | `WATCHED`: the monitor looks at the queues every millisecond | under the monitor's lock |
 //! | 49 | `BELOW_CORE`: work starts a worker, even beside idle workers | under the roster's lock |
 //! | 50 | `BELOW_MAX`: work starts a worker if none is idle | under the roster's lock |
@@ -24,8 +25,8 @@
 //!
 //! The last two are the highest bits, because a worker tests both before each job: a single shift does.
 //!
-//! Live workers that are neither searching nor parked are *running*, including blocked workers and workers
-//! whose thread is being started.
+//! Live workers that are neither searching nor parked are *running*, including blocked workers, workers whose thread is
+//! being started, and guests.
 
 /// One searching worker.
 pub(super) const SEARCHING: u64 = 1 << 0;
@@ -33,6 +34,7 @@ pub(super) const SEARCHING: u64 = 1 << 0;
 pub(super) const PARKED: u64 = 1 << 16;
 /// One live worker.
 pub(super) const LIVE: u64 = 1 << 32;
+pub(super) const COVERED: u64 = 1 << 47;
 pub(super) const WATCHED: u64 = 1 << 48;
 pub(super) const BELOW_CORE: u64 = 1 << 49;
 pub(super) const BELOW_MAX: u64 = 1 << 50;
@@ -54,6 +56,8 @@ pub(super) const PRIORITIZED: u64 = 1 << 63;
 
 /// The bits of a number of workers.
 const COUNT: u64 = (1 << 16) - 1;
+/// The bits of the number of workers and guests.
+const COUNT_LIVE: u64 = LIVE * (COUNT / 2);
 
 /// Adds methods to [`Snapshot`] that say whether any of these bits is set.
 macro_rules! any_of {
@@ -85,7 +89,7 @@ impl Snapshot {
 
     /// The number of workers with a thread, or about to get it.
     pub(crate) fn live(self) -> usize {
-        ((self.0 / LIVE) & COUNT) as usize
+        ((self.0 & COUNT_LIVE) / LIVE) as usize
     }
 
     /// The number of workers that are neither searching nor parked, including blocked workers.
@@ -106,6 +110,11 @@ impl Snapshot {
             || self.0 & (BELOW_CORE | BELOW_MAX) != 0
     }
 
+    /// Whether a worker could be woken or started for a fork.
+    pub(crate) fn has_reserves_for_forks(self) -> bool {
+        self.is_understaffed() || (self.parked() > 0 && !self.is_covered())
+    }
+
     /// Whether a fork must wake or start a worker. A pool does not grow beyond its core size for forks.
     #[inline]
     pub(crate) fn wants_wake_for_forks(self) -> bool {
@@ -118,7 +127,8 @@ impl Snapshot {
     pub(crate) fn notifies_of_forks(self) -> bool {
         // The first test decides most often.
         self.0 & ((COUNT * PARKED) | BELOW_CORE | UNDERSTAFFED | NO_HEAVY_FENCE) != 0
-            && (self.0 & COUNT == 0 || self.0 & (BELOW_CORE | UNDERSTAFFED | NO_HEAVY_FENCE) != 0)
+            && (self.0 & (COUNT | COVERED) == 0
+                || self.0 & (BELOW_CORE | UNDERSTAFFED | NO_HEAVY_FENCE) != 0)
     }
 
     /// Whether a submission is rejected, from a job of this pool (`inside`) or from elsewhere.
@@ -129,7 +139,7 @@ impl Snapshot {
     /// Whether there is a single worker and no more may be started: it need not announce work.
     #[inline]
     pub(crate) fn is_alone(self) -> bool {
-        self.0 & ((COUNT * LIVE) | BELOW_CORE | BELOW_MAX) == LIVE
+        self.0 & (COUNT_LIVE | BELOW_CORE | BELOW_MAX) == LIVE
     }
 
     /// Whether the monitor looks at the queues, and could wake a worker for a job found there.
@@ -144,9 +154,6 @@ impl Snapshot {
 }
 
 any_of! {
-    /// Whether a worker could be woken or started for a fork.
-    has_reserves_for_forks: (COUNT * PARKED) | BELOW_CORE | UNDERSTAFFED;
-
     /// Whether the system refuses the heavy fence.
     lacks_heavy_fence: NO_HEAVY_FENCE;
 
@@ -171,6 +178,9 @@ any_of! {
 
     /// Whether high jobs are queued.
     is_prioritized: PRIORITIZED;
+
+    /// Whether a fork wakes no worker, because guests run in place of those that are parked.
+    is_covered: COVERED;
 
     /// Whether a parked worker waits for timers and I/O events.
     driver_held: DRIVER_HELD;

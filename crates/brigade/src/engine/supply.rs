@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use super::enter::{enter_as, enter_outside};
+use super::enter::{enter_outside, outside};
 use super::key::Key;
 use super::shared::Shared;
 #[cfg(feature = "io")]
@@ -16,8 +16,7 @@ pub(crate) fn enter(key: Key, shared: Option<&Arc<Shared>>, call: &mut dyn FnMut
     match shared {
         Some(shared) => enter_outside(shared, call),
         None => {
-            let _entered = enter_as(Some(key));
-            resources_of(Weak::new()).enter(call);
+            outside(key, &mut || resources_of(Weak::new()).enter(&mut *call));
         }
     }
 }

@@ -3,8 +3,7 @@
 
 use core::any::Any;
 use core::cell::{Cell, RefCell};
-use std::borrow::Cow;
-use std::panic::{self, AssertUnwindSafe, Location};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use brigade_queue::{Cursor, deque};
@@ -13,8 +12,6 @@ use brigade_sync::{Stack, call_user};
 use brigade_task::{Cause, Job, Outcome, Part, drop_contained};
 
 use super::end::off_pool::cancel_and_tell;
-#[cfg(feature = "trace")]
-use super::enter::entered;
 use super::futures::groups::Groups;
 use super::key::Key;
 use super::pace::Pace;
@@ -47,7 +44,7 @@ pub(super) fn index_in(key: Key) -> Option<usize> {
 }
 
 /// Whether the calling thread is a worker of the pool `key`.
-pub(super) fn is_worker_of(key: Key) -> bool {
+pub(crate) fn is_worker_of(key: Key) -> bool {
     index_in(key).is_some()
 }
 
@@ -55,6 +52,11 @@ pub(super) fn is_worker_of(key: Key) -> bool {
 #[inline(always)]
 pub(crate) fn with_worker<R>(call: impl FnOnce(Option<&Worker>) -> R) -> R {
     CURRENT.with(call)
+}
+
+/// Calls a closure with the current thread's worker, or with none on a guest's thread.
+pub(crate) fn with_member<R>(call: impl FnOnce(Option<&Worker>) -> R) -> R {
+    with_worker(|own| call(own.filter(|own| !own.is_guest())))
 }
 
 /// Called in a forked child, whose only thread is no longer a worker.
@@ -75,6 +77,8 @@ impl OnChild for Child {
 /// The state of a worker that only its thread uses. `me` is the rest, which other threads see.
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
+    /// The pool, for a worker; none for a guest.
+    member_of: Key,
     /// The state seen by other threads.
     pub(super) me: Arc<Peer>,
     /// The worker's index in the pool.
@@ -197,15 +201,26 @@ pub(super) struct Activity {
 impl Worker {
     /// Takes the owner's ends of the queues with this index. The queues must be open.
     pub(super) fn new(shared: Arc<Shared>, index: usize, role: Role, stack: Stack) -> Self {
+        let key = shared.key;
+        Self::of(shared, key, index, role, stack)
+    }
+
+    /// Like [`new`](Self::new), for a guest.
+    pub(super) fn guest(shared: Arc<Shared>, index: usize) -> Self {
+        Self::of(shared, Key::NONE, index, Role::default(), Stack::default())
+    }
+
+    fn of(shared: Arc<Shared>, member_of: Key, index: usize, role: Role, stack: Stack) -> Self {
         let me = shared.queues.peers.at(index).clone();
         let Some((local, forks)) = me.own.lock().take() else {
             unreachable!("a place has one worker")
         };
         Self {
             pace: Pace::new(shared.config.fairness.unwrap_or(INJECTOR_INTERVAL)),
-            class: Class::new(shared.key),
+            class: Class::new(member_of),
             me,
             shared,
+            member_of,
             index,
             role,
             local,
@@ -218,10 +233,22 @@ impl Worker {
         }
     }
 
-    /// Whether this is a worker of the pool `key`.
+    /// Whether this is a worker of the pool `key`, and no guest.
     #[inline]
     pub(crate) fn is_of(&self, key: Key) -> bool {
+        self.member_of == key
+    }
+
+    /// Whether this forks for the pool `key`, as a worker or as a guest.
+    #[inline]
+    pub(crate) fn forks_for(&self, key: Key) -> bool {
         self.shared.key == key
+    }
+
+    /// Whether this is a [guest](super::guest).
+    #[inline]
+    pub(crate) fn is_guest(&self) -> bool {
+        self.member_of == Key::NONE
     }
 
     /// Counts a panic of a hook, caught on this worker.
@@ -337,18 +364,4 @@ impl Worker {
             drop_contained(payload);
         }
     }
-}
-
-/// Labels this thread's running job with a name and the place of its submission, for a trace. Does nothing if the
-/// thread has entered another pool: the job then belongs to that pool.
-#[inline(always)]
-pub(crate) fn label_job(
-    _name: Option<&Cow<'static, str>>,
-    _place: Option<&'static Location<'static>>,
-) {
-    #[cfg(feature = "trace")]
-    with_worker(|own| {
-        let own = own.filter(|own| entered().is_none_or(|key| own.is_of(key)));
-        _ = own.and_then(|own| own.pen(false)).map(|pen| pen.label(_name, _place));
-    });
 }

@@ -10,7 +10,7 @@ use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, drop_contained, keep
 
 use crate::engine::{
     CURRENT, Group, Key, Shared, Worker, driven_pools, enter_outside, enter_pool, find,
-    runs_in_place, wait_outside,
+    is_worker_of, runs_in_place, wait_outside,
 };
 use crate::handle::Handle;
 use crate::handle::join::Ended;
@@ -82,7 +82,8 @@ impl Handle {
     /// [discarded](crate::Shutdown::Discard). Futures of the scope end as other futures of the pool.
     ///
     /// A job of the scope may borrow any value that outlives the scope. The closure itself runs on the pool, as in
-    /// [`install`](Self::install); to run it on the calling thread, use [`in_place_scope`](Self::in_place_scope).
+    /// [`install`](Self::install). In an [`in_place_scope`](Self::in_place_scope) the calling thread runs the closure, and in
+    /// a [`scope`](crate::scope()) of no certain pool also jobs.
     ///
     /// A worker that waits at the end runs only jobs of the scope and their descendants, and jobs bound to this
     /// thread: [local futures](crate::spawn_local()) and shares of broadcasts. So no unrelated job of the pool waits
@@ -157,19 +158,50 @@ impl Handle {
     }
 }
 
-/// Calls a closure with the worker of this pool as which the thread forks, if there is such a worker.
+/// Calls a closure with the worker or guest of this pool as which the thread forks, if it does.
 fn with_worker_of<R>(pool: Key, call: impl FnOnce(Option<&Worker>) -> R) -> R {
     CURRENT.with(|worker| {
         call(match worker {
-            Some(own) if own.is_of(pool) => worker,
+            Some(own) if own.forks_for(pool) => worker,
             _ => None,
         })
     })
 }
 
-/// Whether this thread forks as a worker of the pool.
-fn forks_for(pool: Key) -> bool {
-    with_worker_of(pool, |worker| worker.is_some())
+/// Calls a closure that forks for the pool: on this thread, as a guest if it is no worker. On a worker of another pool, and on a thread that
+/// runs pools without threads while it waits, a worker of the pool calls the closure.
+///
+/// # Errors
+/// As for [`Handle::install`].
+#[track_caller]
+pub(crate) fn take_part<F, R>(pool: Handle, call: F) -> Result<R, Reason>
+where
+    F: FnOnce() -> R + Send,
+    R: Send,
+{
+    let mut call = Uncalled(Some(call));
+    let mut result = None;
+    let (is_here, is_other) = CURRENT.with(|worker| match worker {
+        Some(own) if own.forks_for(pool.key) => {
+            // The thread may have entered another pool.
+            result = call.0.take().map(|call| enter_pool(&own.shared, call));
+            (true, false)
+        }
+        own => (false, own.is_some_and(|own| !own.is_guest())),
+    });
+    if !is_here && !is_other && !driven_pools().is_some_and(|pools| (pools.serves)()) {
+        let shared = find(pool.key)?;
+        if shared.is_closed() {
+            return Err(shared.refusal());
+        }
+        let outside = watcher_of(pool.key, Location::caller(), None, Some(Priority::Normal));
+        let mut run = || result = call.0.take().map(|call| outside.run_call(call));
+        outside.lend(|| shared.call_as_guest(&mut run));
+    }
+    match result {
+        Some(result) => Ok(result),
+        None => pool.install(call.take()),
+    }
 }
 
 /// Calls a closure for borrowing work on a pool: with `None` on a worker of the pool, and with the pool and this call on
@@ -179,7 +211,7 @@ fn borrow<R>(
     place: &'static Location<'static>,
     call: impl FnOnce(Option<(&Arc<Shared>, &Watcher)>) -> Result<R, Reason>,
 ) -> Result<R, Reason> {
-    if forks_for(pool) {
+    if is_worker_of(pool) {
         return call(None);
     }
     let shared = find(pool)?;
@@ -202,8 +234,13 @@ fn borrow<R>(
 
 /// Calls two closures, in parallel if a worker is idle, and returns both results.
 ///
-/// On a worker, `join` runs on that worker's pool. On any other thread, it [installs](Handle::install) itself on the
-/// [current pool](Handle::current). `b` is not allocated: it lies on the stack, and any worker may take it from
+/// On a worker, `join` runs on that worker's pool. On any other thread, it runs on the [current pool](Handle::current), and
+/// the calling thread takes part: it calls `a`, and `b` unless a worker has taken that. Then thread-locals are those of
+/// the thread, [`current_worker`](crate::current_worker) is `None`, submissions are those of a thread outside, and
+/// [`install`](Handle::install) runs a closure on a worker instead. The calling thread counts as one of the pool's threads
+/// meanwhile, so a pool of four threads has three of its workers woken for the forks.
+///
+/// `b` is not allocated: it lies on the stack, and any worker may take it from
 /// there until the caller has ended `a`. A fork that no worker has taken costs a few nanoseconds, so most recursions
 /// need no minimum size for a fork.
 ///
@@ -289,7 +326,7 @@ where
     RB: Send,
 {
     let (Some(a), Some(b)) = (a.take(), b.take()) else { unreachable!("they are given once") };
-    accepted(here().install(|| join(a, b)))
+    accepted(take_part(here(), || join(a, b)))
 }
 
 /// Calls a closure on a worker: on this thread if it is a worker, else on a worker of the current pool.
@@ -298,7 +335,7 @@ pub(crate) fn install_here<R: Send>(call: impl FnOnce() -> R + Send) -> R {
     if CURRENT.with(|worker| worker.is_some()) {
         return call();
     }
-    accepted(here().install(call))
+    accepted(take_part(here(), call))
 }
 
 #[track_caller]
@@ -311,8 +348,9 @@ pub(crate) fn accepted<R>(result: Result<R, Reason>) -> R {
 
 /// Calls a closure with a [`Scope`], and returns its result once all jobs of the scope have ended.
 ///
-/// On a worker, the closure runs on that worker's pool; on any other thread, it runs on the current pool: see [the pool
-/// of a call that names none](Handle::current). For the rest see [`Handle::scope`].
+/// On a worker, the scope is of that worker's pool. On any other thread, it is of the current pool, see [the pool of a call
+/// that names none](Handle::current), and the calling thread takes part, as in [`join`](join()): it calls the closure, and
+/// runs jobs of the scope while it waits for them. For the rest see [`Handle::scope`].
 ///
 /// # Panics
 /// With the payload of the first panic of the closure or of a job, once all jobs have ended. Outside of a worker also as
@@ -339,8 +377,21 @@ where
 {
     match &ScopePool::of_worker(None) {
         Some(pool) => open(pool, Plain(body)),
-        None => accepted(here().scope(body)),
+        None => scope_from_outside(&mut Some(body)),
     }
+}
+
+/// Like [`scope`](scope()), on a thread that is no worker. Takes the body. Not in the frames of a recursion.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn scope_from_outside<'env, F, R>(body: &mut Option<F>) -> R
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
+    R: Send,
+{
+    let Some(body) = body.take() else { unreachable!("it is given once") };
+    accepted(take_part(here(), || scope(body)))
 }
 
 /// Like [`scope`](scope()), but calls the closure on the calling thread; only the jobs run on the pool.
@@ -456,7 +507,7 @@ impl ScopePool {
     #[inline]
     fn of_worker(pool: Option<Key>) -> Option<Self> {
         CURRENT.with(|worker| match worker {
-            Some(worker) if pool.is_none_or(|pool| worker.is_of(pool)) => Some(Self {
+            Some(worker) if pool.is_none_or(|pool| worker.forks_for(pool)) => Some(Self {
                 shared: worker.shared.clone(),
                 opened: Some((worker.index, worker.fork_position())),
             }),
@@ -479,7 +530,7 @@ impl ScopePool {
     #[inline]
     fn wait_as(&self, worker: Option<&Worker>, wait: &Wait<'_>) {
         match worker {
-            Some(worker) if worker.is_of(self.key()) => {
+            Some(worker) if worker.forks_for(self.key()) => {
                 let own = self.position_on(worker, wait);
                 if runs_in_place() {
                     worker.run_own_parts(wait.region(), own);

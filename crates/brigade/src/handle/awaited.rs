@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use brigade_task::{JobId, JoinError, JoinHandle};
 
-use crate::engine::{BlockedThread, Key, Worker, owns, with_worker};
+use crate::engine::{BlockedThread, Key, Worker, owns, with_member};
 
 brigade_sync::scoped_thread_local! {
     /// The poll running on this thread.
@@ -123,7 +123,7 @@ pub(crate) fn polling_thread() -> Option<Arc<BlockedThread>> {
 pub(crate) fn run_awaited(context: &Context<'_>, run: &mut dyn FnMut(&Worker)) {
     POLLED.with(|polled| match polled {
         Some(polled) if polled.waker.will_wake(context.waker()) => {
-            with_worker(|worker| _ = worker.map(run));
+            with_member(|worker| _ = worker.map(run));
         }
         _ => {}
     });

@@ -2,7 +2,7 @@
 
 use brigade_executor::{BoxFuture, Executor, Job, LocalBoxFuture, LocalSpawner, Spawner};
 
-use crate::engine::with_worker;
+use crate::engine::with_member;
 use crate::handle::Handle;
 use crate::pool::Pool;
 use crate::spawn::spawn_local;
@@ -38,7 +38,7 @@ impl_executor!(Handle, Pool);
 /// With the feature `executor`. Only a worker of the pool accepts futures, by [`spawn_local`](crate::spawn_local()).
 impl LocalSpawner for Handle {
     fn accept_local(&self, future: LocalBoxFuture) -> Result<(), LocalBoxFuture> {
-        if with_worker(|own| own.map(|own| own.shared.key)) != Some(self.key) {
+        if with_member(|own| own.map(|own| own.shared.key)) != Some(self.key) {
             return Err(future);
         }
         drop(spawn_local(future));

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use crate::engine::{Worker, with_worker};
+use crate::engine::{Worker, with_member, with_worker};
 pub use crate::fork::in_place_scope_with;
 use crate::spawn::LocalPool;
 use crate::values::OnPanic;
@@ -18,7 +18,7 @@ pub struct Here<'a>(&'a Worker);
 #[inline(always)]
 pub fn here<R>(call: impl FnOnce(Option<Here<'_>>) -> R) -> R {
     let runs_anything = |worker: &&Worker| worker.shared.config.waits_run_anything();
-    with_worker(|worker| call(worker.filter(runs_anything).map(Here)))
+    with_member(|worker| call(worker.filter(runs_anything).map(Here)))
 }
 
 /// Creates a pool owned by the calling thread, whose [waits run anything](crate::Builder::waits_run_anything).

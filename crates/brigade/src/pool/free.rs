@@ -9,7 +9,7 @@ use core::future::Future;
 use brigade_task::Spawnable;
 
 use super::default_pool::here;
-use crate::engine::{Worker, stopping, with_worker};
+use crate::engine::{Worker, stopping, with_member, with_worker};
 use crate::handle::{Handle, JoinHandle};
 use crate::submission::JobBuilder;
 use crate::values::{Priority, Reason, Rejected, WorkerInfo};
@@ -79,7 +79,7 @@ pub fn try_execute<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<
 /// ```
 #[track_caller]
 pub fn try_execute_locally<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<F>> {
-    match with_worker(|own| own.map(|own| own.shared.key)) {
+    match with_member(|own| own.map(|own| own.shared.key)) {
         Some(key) => Handle { key }.try_execute(job),
         None => Err(Rejected::new(job, Reason::NotAWorker)),
     }
@@ -216,7 +216,7 @@ pub fn job() -> JobBuilder {
 #[doc(alias = "current_thread_index")]
 #[must_use]
 pub fn current_worker_index() -> Option<usize> {
-    with_worker(|own| own.map(|own| own.index))
+    with_member(|own| own.map(|own| own.index))
 }
 
 /// Returns the worker of the calling thread: the index, the role, and the name of the pool; `None` on any other
@@ -237,5 +237,5 @@ pub fn current_worker_index() -> Option<usize> {
 /// ```
 #[must_use]
 pub fn current_worker() -> Option<WorkerInfo> {
-    with_worker(|worker| worker.map(Worker::info)).or_else(stopping)
+    with_member(|worker| worker.map(Worker::info)).or_else(stopping)
 }

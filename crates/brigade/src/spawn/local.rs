@@ -12,7 +12,7 @@ use brigade_task::{
 
 use super::watched::Watched;
 use super::{bind, cuts, stops};
-use crate::engine::{Key, Worker, entered, reach, wait_as, with_worker};
+use crate::engine::{Key, Worker, entered, reach, wait_as, with_member};
 use crate::handle::JoinHandle;
 use crate::submission::{Carried, watcher_of};
 use crate::values::Priority;
@@ -104,7 +104,7 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let is_worker = with_worker(|own| own.is_some());
+    let is_worker = with_member(|own| own.is_some());
     let pool = if is_worker { None } else { entered() };
     spawn_local_as(pool, |_| true, future, Location::caller()).expect(
         "a local future must be spawned on a worker of a pool with threads, or on the thread that owns a `LocalPool`",
@@ -132,7 +132,7 @@ where
     let carried = Carried::here();
     let (mut future, mut spawned) = (Some(future), None);
     wait_as(pool, &mut |worker| match worker {
-        Some(own) if own.shared.key.if_threadless().is_none() && is_own(own) => {
+        Some(own) if own.shared.key.if_threadless().is_none() && !own.is_guest() && is_own(own) => {
             let Some(future) = future.take() else { return };
             let (key, index) = (own.shared.key, own.index);
             let scheduler = OnWorker { key, index, thread: current_id() };

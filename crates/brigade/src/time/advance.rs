@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::engine::with_worker;
+use crate::engine::with_member;
 use crate::handle::Handle;
 
 /// The panic message on a thread that runs no pool.
@@ -36,7 +36,7 @@ const NOT_HERE: &str =
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub async fn advance(duration: Duration) {
-    let advanced = with_worker(|worker| {
+    let advanced = with_member(|worker| {
         let worker = worker.ok_or(NOT_HERE)?;
         worker.shared.events.timers.clock().advance(duration)?;
         worker.poll_events();

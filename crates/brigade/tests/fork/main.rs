@@ -83,6 +83,7 @@ fn main() {
         scopes::every_way_to_borrow_says_forked_in_a_child,
         scopes::a_scope_and_a_join_whose_jobs_fork_go_on_in_the_parent,
         scopes::a_job_of_a_scope_that_returns_in_a_child_ends_the_child,
+        scopes::a_guests_loop_that_returns_in_a_child_ends_the_child,
         scopes::a_job_that_returns_in_a_child_inside_the_wait_of_the_last_thread_ends_the_child,
         scopes::a_fork_that_is_not_the_newest_part_is_not_taken_back_in_a_child,
         scopes::the_body_of_a_scope_does_not_wait_in_a_child_for_a_job_of_the_parents,

@@ -83,6 +83,17 @@ pub(crate) fn a_job_of_a_scope_that_returns_in_a_child_ends_the_child() {
     assert!(works_still(&pool));
 }
 
+/// It would leave the parent's pool.
+pub(crate) fn a_guests_loop_that_returns_in_a_child_ends_the_child() {
+    let pool = ready(1);
+    let pid = AtomicUsize::new(0);
+    pool.enter(|| {
+        brigade::par_for(0..1, 1, |_| pid.store(fork_and_go_on() as usize, Ordering::SeqCst));
+    });
+    assert_eq!(await_end(pid.into_inner() as libc::pid_t), End::Signal(libc::SIGABRT));
+    assert!(works_still(&pool));
+}
+
 /// The only thread that the pool may have waits for the future, and runs what is queued.
 pub(crate) fn a_job_that_returns_in_a_child_inside_the_wait_of_the_last_thread_ends_the_child() {
     let pool = Pool::builder().threads(1).spare_threads(0).prestart(1).build().unwrap();

@@ -78,10 +78,10 @@ static VERBS: &[(&str, By, Probe)] = &[
         let future = async { Handle::current() };
         brigade::in_place_scope(|scope| scope.spawn(future).join().unwrap())
     }),
-    ("join", By::Borrow, || brigade::join(of_worker, || ()).0),
+    ("join", By::Borrow, || brigade::join(of_forks, || ()).0),
     ("par_for", By::Borrow, || {
         let pool = std::sync::Mutex::new(None);
-        brigade::par_for(0..1, 1, |_| *pool.lock().unwrap() = of_worker());
+        brigade::par_for(0..1, 1, |_| *pool.lock().unwrap() = of_forks());
         pool.into_inner().unwrap()
     }),
     ("try_execute_locally", By::Worker, of_worker),
@@ -118,6 +118,11 @@ fn agreed(join: impl Fn() -> (ThreadId, Seen)) -> Seen {
 
 fn here_and_seen() -> (ThreadId, Seen) {
     (thread::current().id(), Handle::current())
+}
+
+/// The pool for which the thread forks, as its worker or as a guest.
+fn of_forks() -> Option<Handle> {
+    of_worker().or_else(Handle::current)
 }
 
 /// The pool of this worker.

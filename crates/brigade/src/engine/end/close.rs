@@ -87,7 +87,7 @@ impl Shared {
     /// scopes; if there is no worker, this thread does.
     pub(in crate::engine) fn drop_queued(&self) {
         let Self { queues, idle, ledger, .. } = self;
-        let is_empty = || idle.snapshot().live() == 0;
+        let is_empty = || idle.workers() == 0;
         // Parts are taken only if there is no worker to do so: a job that forks all the time would keep this thread here.
         let left = || if is_empty() { queues.take_oldest_part() } else { None };
         let work = self.off_pool();
@@ -106,7 +106,7 @@ impl Shared {
 
     /// Whether the pool is closed, and has jobs but no thread.
     pub(in crate::engine) fn is_stranded(&self) -> bool {
-        self.is_closed() && self.idle.snapshot().live() == 0 && self.queues.has_work()
+        self.is_closed() && self.idle.workers() == 0 && self.queues.has_work()
     }
 
     /// Whether the calling thread may wait for the end of the pool: it is neither a thread of the pool,

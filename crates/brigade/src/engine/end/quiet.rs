@@ -56,10 +56,13 @@ impl Idle {
         begun.inspect(|_| self.find_quiet(is_empty))
     }
 
-    /// The number of workers that neither park nor search, without new workers yet to look for work.
-    pub(crate) fn busy(&self) -> usize {
+    /// The number of workers; of those that are parked; and of those that neither park nor search, without new workers yet to
+    /// look for work.
+    pub(crate) fn census(&self) -> (usize, usize, usize) {
         let roster = self.roster.lock();
-        self.snapshot().running().saturating_sub(roster.starts.list.len())
+        let (seen, guests) = (self.snapshot(), roster.guests());
+        let busy = seen.running().saturating_sub(roster.starts.list.len() + guests);
+        (seen.live() - guests, seen.parked(), busy)
     }
 
     /// Notes a quiet moment and wakes the waiting threads, if a thread waits and the pool is quiet.

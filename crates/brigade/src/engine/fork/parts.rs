@@ -62,19 +62,14 @@ impl Worker {
         self.forks.is_empty()
     }
 
+    /// How many threads may run parts at once: a guest runs in place of a worker.
+    pub(crate) fn threads(&self) -> usize {
+        self.shared.idle.snapshot().live() - usize::from(self.is_guest())
+    }
+
     /// The position of the next fork.
     pub(crate) fn fork_position(&self) -> u64 {
         self.forks.position()
-    }
-
-    /// Like [`Shared::fence_forks`](crate::engine::Shared::fence_forks) of a worker that does not run, but may leave
-    /// the forks to a look of the monitor.
-    pub(in crate::engine) fn fence_forks_or_ask(&self) {
-        let seen = self.shared.idle.snapshot();
-        let may_miss = seen.running() > 0 && self.shared.queues.have_forked();
-        if !may_miss || !self.leaves_to_monitor(seen) {
-            self.shared.fence_forks(0);
-        }
     }
 
     /// Takes the newest part of the own deque, to run it outside of any job.
@@ -121,6 +116,20 @@ impl Worker {
 }
 
 impl Shared {
+    /// Like [`fence_forks`](Self::fence_forks) of a thread that does not run, but may leave the forks to a look of the monitor.
+    pub(in crate::engine) fn fence_forks_or_ask(&self) {
+        let seen = self.idle.snapshot();
+        let may_miss = seen.running() > 0 && self.queues.have_forked();
+        if !may_miss || !self.leaves_to_monitor(seen) {
+            self.fence_forks(0);
+        }
+    }
+
+    /// Whether the last searcher leaves work for which another worker must be woken.
+    pub(in crate::engine) fn wants_worker(&self) -> bool {
+        self.queues.want_worker(self.idle.snapshot()) || self.has_forks_unseen()
+    }
+
     /// Whether a look of the calling worker, which runs, has missed forks: a peer may have pushed them without a fence
     /// after it saw this worker search. Returns `false` while the monitor watches, because it finds such forks.
     #[cold]

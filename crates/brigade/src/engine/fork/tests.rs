@@ -18,6 +18,7 @@ use crate::engine::roster::counts::Block;
 use crate::engine::roster::{Parking, Roster};
 use crate::engine::shared::Shared;
 use crate::engine::timers::entry::{Due, Entry};
+use crate::engine::wait::blocked::blocking;
 use crate::engine::wake::monitor::{Seen, look};
 use crate::engine::worker::{CURRENT, Child, Worker, with_worker};
 use crate::values::{Config, Growth, Priority, Reason, Shutdown, Size};
@@ -263,6 +264,26 @@ fn a_block_and_a_growing_resize_pass_the_heavy_fence() {
         worker.shared.resize(4.into());
         worker.shared.idle.snapshot().live() == 4
     }));
+}
+
+/// Or has the monitor pass it.
+#[test]
+fn a_guest_that_leaves_or_rests_passes_the_heavy_fence() {
+    for rests in [false, true] {
+        let crew = Crew::new().with_a_sleeper();
+        let shared = crew.0[0].shared.clone();
+        let is_woken = || eventually("the sleeper is woken", || crew.has_woken());
+        assert!(shared.call_as_guest(&mut || {
+            let seen = shared.idle.snapshot();
+            assert!(seen.is_covered() && !seen.has_reserves_for_forks() && seen.running() == 3);
+            shared.queues.late.expect();
+            if rests {
+                blocking(is_woken);
+            }
+        }));
+        is_woken();
+        assert!(!shared.idle.snapshot().is_covered());
+    }
 }
 
 /// Two workers are parked; the second fires a due timer, as the first to wake or as it runs, whose waker makes this call

@@ -68,7 +68,7 @@ impl Worker {
             is_called: events.take_call(),
         });
         // The last look, at every source of work.
-        self.fence_forks_or_ask();
+        self.shared.fence_forks_or_ask();
         if shared.queues.has_work() || !self.me.mailbox.is_empty() || is_over() {
             return self.withdraw();
         }

@@ -19,6 +19,7 @@ use lanes::Lanes;
 use peers::{Peer, Peers};
 
 use crate::engine::idle::Idle;
+use crate::engine::state::Snapshot;
 use crate::values::{Config, Priority};
 
 /// The queues of one pool.
@@ -81,14 +82,21 @@ impl Queues {
         self.has_shared() || self.peers.iter().any(|(_, peer)| peer.len() > 0)
     }
 
+    /// Whether there is work for which another worker must be woken: in a covered pool, only jobs.
+    pub(in crate::engine) fn want_worker(&self, seen: Snapshot) -> bool {
+        let queued = |peer: &Peer| if seen.is_covered() { peer.remote.len() } else { peer.len() };
+        self.has_shared() || self.peers.iter().any(|(_, peer)| queued(peer) > 0)
+    }
+
     /// Whether jobs are stuck. Such jobs are shared by all workers, or queued together on a worker, or the
     /// only job of a worker whose queues have not changed since the last call. `epochs` has a number for each
     /// worker, which changes with the queues.
     pub(in crate::engine) fn are_stuck(&self, epochs: &mut Vec<u64>) -> bool {
-        epochs.resize(self.peers.len(), 0);
         let mut are_stuck = self.has_shared();
-        for (index, last) in epochs.iter_mut().enumerate() {
-            let Some(peer) = self.peers.get(index) else { continue };
+        // A slot opened meanwhile moves those of guests: then it takes a call more.
+        for (number, (_, peer)) in self.peers.iter().enumerate() {
+            epochs.resize(epochs.len().max(number + 1), 0);
+            let last = &mut epochs[number];
             let epoch = peer.epoch();
             let has_moved = core::mem::replace(last, epoch) != epoch;
             are_stuck |= peer.len() > usize::from(has_moved);

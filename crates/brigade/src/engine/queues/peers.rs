@@ -15,7 +15,7 @@ use brigade_task::Part;
 use super::local::{Local, Remote};
 use super::mailbox::Mailbox;
 use super::origins::Origins;
-use crate::engine::roster::starts::PLACES;
+use crate::engine::roster::starts::{GUESTS, PLACES};
 use crate::engine::sleep::sleeper::Sleeper;
 use crate::values::{Awake, Config, Counters, WorkerMetrics};
 
@@ -45,8 +45,8 @@ pub(in crate::engine) struct Peer {
 }
 
 impl Peer {
-    fn new(config: &Config) -> Arc<Self> {
-        let (local, forks) = (Local::new(config), deque::Worker::new());
+    fn new(local: Local, config: &Config) -> Arc<Self> {
+        let forks = deque::Worker::new();
         let awake = config.observer.is_some().then(Awake::default);
         Arc::new(Self {
             remote: local.remote(),
@@ -102,6 +102,12 @@ const RUNS: usize = PLACES.ilog2() as usize + 1;
 
 /// The slots of a pool.
 pub(in crate::engine) struct Peers {
+    workers: Slots,
+    guests: Slots,
+}
+
+/// Slots that are opened on first use.
+struct Slots {
     runs: Vec<OnceLock<Vec<Arc<Peer>>>>,
     /// The largest index used so far, plus 1.
     used: AtomicUsize,
@@ -115,20 +121,19 @@ fn locate(index: usize) -> (usize, usize) {
     }
 }
 
-impl Peers {
-    pub(in crate::engine) fn new() -> Self {
+impl Slots {
+    fn new() -> Self {
         let mut runs = Vec::new();
         runs.resize_with(RUNS, OnceLock::new);
         Self { runs, used: AtomicUsize::new(0) }
     }
 
-    /// Allocates the slot with this index, if it is new.
-    pub(in crate::engine) fn open(&self, index: usize, config: &Config) {
+    fn open(&self, index: usize, make: &dyn Fn() -> Arc<Peer>) {
         let (run, _) = locate(index);
         self.runs[run].get_or_init(|| {
             let mut peers = Vec::new();
             for _ in 0..if run == 0 { 1 } else { 1 << (run - 1) } {
-                peers.push(Peer::new(config));
+                peers.push(make());
             }
             peers
         });
@@ -137,10 +142,51 @@ impl Peers {
         self.used.fetch_max(index + 1, Ordering::Release);
     }
 
-    /// Returns the slot with this index, if it is allocated. Slots are not opened in order.
-    pub(in crate::engine) fn get(&self, index: usize) -> Option<&Arc<Peer>> {
+    fn get(&self, index: usize) -> Option<&Arc<Peer>> {
         let (run, offset) = locate(index);
         Some(&self.runs[run].get()?[offset])
+    }
+
+    fn len(&self) -> usize {
+        // Ordering: Acquire pairs with the Release in `open`.
+        self.used.load(Ordering::Acquire)
+    }
+
+    /// The allocated slots, with their indices from `base` on.
+    fn iter(&self, base: usize) -> impl Iterator<Item = (usize, &Arc<Peer>)> {
+        (0..self.len()).filter_map(move |index| Some((base + index, self.get(index)?)))
+    }
+}
+
+impl Peers {
+    pub(in crate::engine) fn new() -> Self {
+        Self { workers: Slots::new(), guests: Slots::new() }
+    }
+
+    /// The slots that have this index, and its place among them.
+    fn of(&self, index: usize) -> (&Slots, usize) {
+        match index.checked_sub(GUESTS) {
+            Some(place) => (&self.guests, place),
+            None => (&self.workers, index),
+        }
+    }
+
+    /// Allocates the slot with this index, if it is new.
+    pub(in crate::engine) fn open(&self, index: usize, config: &Config) {
+        let is_guest = index >= GUESTS;
+        let make = || {
+            // A guest has only forks.
+            let local = if is_guest { Local::Shared } else { Local::new(config) };
+            Peer::new(local, config)
+        };
+        let (slots, place) = self.of(index);
+        slots.open(place, &make);
+    }
+
+    /// Returns the slot with this index, if it is allocated. Slots are not opened in order.
+    pub(in crate::engine) fn get(&self, index: usize) -> Option<&Arc<Peer>> {
+        let (slots, place) = self.of(index);
+        slots.get(place)
     }
 
     /// Returns the slot with this index, which must be open.
@@ -149,37 +195,25 @@ impl Peers {
         peer
     }
 
-    /// A number above the indices of all open slots.
+    /// A number above the indices of all open slots of workers.
     pub(in crate::engine) fn len(&self) -> usize {
-        // Ordering: Acquire pairs with the Release in `open`.
-        self.used.load(Ordering::Acquire)
+        self.workers.len()
     }
 
-    /// The sum of a counter of all workers.
+    /// The sum of a counter of all workers and guests.
     pub(in crate::engine) fn sum(&self, pick: &dyn Fn(&Counters) -> u64) -> u64 {
         self.iter().fold(0, |sum, (_, peer)| sum + pick(&peer.counters))
     }
 
-    /// All allocated slots with their indices. Some may never have had a worker, and some indices between
-    /// them have no slot.
-    pub(in crate::engine) fn iter(&self) -> Iter<'_> {
-        Iter(self, 0..self.len())
+    /// The indices of the guests' slots.
+    pub(in crate::engine) fn guests(&self) -> Range<usize> {
+        GUESTS..GUESTS + self.guests.len()
     }
-}
 
-/// The slots of a pool, by index.
-#[derive(Clone)]
-pub(in crate::engine) struct Iter<'a>(&'a Peers, Range<usize>);
-
-impl<'a> Iterator for Iter<'a> {
-    type Item = (usize, &'a Arc<Peer>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let index = self.1.next()?;
-            let Some(peer) = self.0.get(index) else { continue };
-            return Some((index, peer));
-        }
+    /// All allocated slots with their indices, of workers and then of guests. Some may never have had a worker, and some indices
+    /// between them have no slot.
+    pub(in crate::engine) fn iter(&self) -> impl Iterator<Item = (usize, &Arc<Peer>)> {
+        self.workers.iter(0).chain(self.guests.iter(GUESTS))
     }
 }
 

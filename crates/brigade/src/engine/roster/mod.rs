@@ -11,11 +11,11 @@ use std::task::Waker;
 
 use brigade_sync::AsymmetricFence;
 use counts::Counts;
-use starts::{Indices, Starts};
+use starts::{GUESTS, Indices, Starts};
 
 use crate::engine::state::{
-    BELOW_CORE, BELOW_MAX, DRIVER_HELD, LIVE, NO_HEAVY_FENCE, PARKED, QUIET_AWAITED, SEARCHING,
-    SURPLUS, TERMINATED, UNDERSTAFFED,
+    BELOW_CORE, BELOW_MAX, COVERED, DRIVER_HELD, LIVE, NO_HEAVY_FENCE, PARKED, QUIET_AWAITED,
+    SEARCHING, SURPLUS, TERMINATED, UNDERSTAFFED,
 };
 use crate::values::Size;
 
@@ -26,6 +26,10 @@ pub(crate) struct Roster {
     pub(crate) counts: Counts,
     pub(crate) starts: Starts,
     pub(crate) indices: Indices,
+    /// Threads that fork for the pool, and are no workers.
+    guests: Indices,
+    /// How many guests run nothing at the moment.
+    resting: usize,
     pub(crate) waits: Waits,
     pub(in crate::engine) quiet: Quiet,
     /// Threads that wait for a change, the oldest first.
@@ -193,12 +197,44 @@ impl Roster {
         index
     }
 
+    /// Counts a guest as running; returns its index, or `None` if there are too many, or the pool has ended.
+    pub(in crate::engine) fn admit(&mut self) -> Option<usize> {
+        let is_full = self.guests.are_used_up() || self.terminated;
+        (!is_full).then(|| GUESTS + self.guests.take_absent())
+    }
+
+    /// Removes a guest.
+    pub(in crate::engine) fn dismiss(&mut self, index: usize) {
+        self.guests.release(index - GUESTS);
+    }
+
+    /// Counts a guest as one that runs nothing.
+    pub(in crate::engine) fn rest(&mut self) {
+        self.resting += 1;
+    }
+
+    /// Ends a [rest](Self::rest).
+    pub(in crate::engine) fn end_rest(&mut self) {
+        self.resting -= 1;
+    }
+
+    /// Whether no more workers are parked than guests run.
+    fn is_covered(&self) -> bool {
+        let run = self.guests() - self.resting;
+        run > 0 && run >= self.sleepers.parked.len()
+    }
+
+    /// The number of guests.
+    pub(in crate::engine) fn guests(&self) -> usize {
+        self.guests.in_use()
+    }
+
     /// Adds a searcher to the list of sleepers, while this many workers are `running`. Returns whether it holds the
     /// driver.
     pub(in crate::engine) fn park(&mut self, parking: Parking, running: usize) -> bool {
         let Parking { index, is_cold, holder_wanted, is_called } = parking;
-        // A blocked worker runs nothing.
-        let others_run = running > self.counts.blocked;
+        // A blocked worker runs nothing, and a guest no jobs of other threads.
+        let others_run = running > self.counts.blocked + self.guests();
         self.sleepers.add(index, is_cold);
         self.searching = self.searching.wrapping_sub(SEARCHING);
         holder_wanted && (is_called || !others_run) && self.hold_driver(index)
@@ -251,7 +287,8 @@ impl Roster {
     pub(in crate::engine) fn take_change(&mut self) -> u64 {
         let flag = |is, flag| if is { flag } else { 0 };
         let now = (PARKED * self.sleepers.parked.len() as u64)
-            | (LIVE * self.counts.live as u64)
+            | (LIVE * (self.counts.live + self.guests()) as u64)
+            | flag(self.is_covered(), COVERED)
             | flag(self.is_below_core(), BELOW_CORE)
             | flag(self.is_below_max(true), BELOW_MAX)
             | flag(self.is_below_max(false), UNDERSTAFFED)

@@ -8,6 +8,13 @@ use crate::values::Role;
 /// until its last hook has returned.
 pub(crate) const PLACES: usize = 8192;
 
+/// The indices of guests begin here; those of workers are lower.
+pub(in crate::engine) const GUESTS: usize = PLACES;
+
+// So a trace names them.
+#[cfg(feature = "trace")]
+const _: () = assert!(GUESTS == brigade_trace::GUESTS);
+
 /// A worker that has not looked for work yet.
 pub(in crate::engine) struct Start {
     index: usize,
@@ -123,11 +130,16 @@ impl Indices {
 
     /// Takes an index, which must be available.
     pub(in crate::engine) fn take(&mut self) -> usize {
-        self.used += usize::from(self.vacant.is_empty());
-        let index = self.vacant.pop().unwrap_or(self.used - 1);
+        let index = self.take_absent();
         let place = self.present.partition_point(|&other| other < index);
         self.present.insert(place, index);
         index
+    }
+
+    /// Takes an index, which must be available, for a worker that is not present.
+    pub(in crate::engine) fn take_absent(&mut self) -> usize {
+        self.used += usize::from(self.vacant.is_empty());
+        self.vacant.pop().unwrap_or(self.used - 1)
     }
 
     /// Notes that the worker with this index leaves.
@@ -141,6 +153,11 @@ impl Indices {
     pub(in crate::engine) fn give_back(&mut self, index: usize) {
         // A worker of a terminated pool has not left before.
         self.leave(index);
+        self.release(index);
+    }
+
+    /// Releases the index of a worker that is not present.
+    pub(in crate::engine) fn release(&mut self, index: usize) {
         self.vacant.push(index);
     }
 }

@@ -217,7 +217,9 @@ pub(crate) fn runs_in_place() -> bool {
 /// Calls a closure that may block. On a worker, the pool may have another thread in its place meanwhile.
 pub(crate) fn blocking<R>(call: impl FnOnce() -> R) -> R {
     with_worker(|worker| {
-        let _blocked = worker.map(Worker::block);
+        let guest = worker.filter(|worker| worker.is_guest());
+        let _rest = guest.map(Worker::rest);
+        let _blocked = worker.filter(|worker| !worker.is_guest()).map(Worker::block);
         call()
     })
 }

@@ -23,7 +23,7 @@ use crate::engine::shared::Shared;
 use crate::engine::sleep::backoff::LOOK_AGAIN;
 use crate::engine::sleep::events::blocked::BlockedThread;
 use crate::engine::what::{Since, What};
-use crate::engine::worker::{CURRENT, Worker, with_worker};
+use crate::engine::worker::{CURRENT, Worker, with_member};
 
 brigade_sync::scoped_thread_local! {
     /// The worker whose job runs a pool without threads on this thread.
@@ -239,7 +239,7 @@ impl Driven {
                 act();
             }
         };
-        with_worker(|below| match below {
+        with_member(|below| match below {
             // The owner is a worker of a second pool, which may have a thread in its place.
             Some(below) => {
                 let _blocked = below.block_below();

@@ -20,6 +20,8 @@ type CallAs<'a> = &'a mut dyn FnMut(&Worker);
 pub(crate) struct DrivenPools {
     /// As [`wait_as`], on a thread that is no worker of the pool; `false` if the thread can act as no other worker.
     pub(super) wait_as_other: fn(Option<Key>, Option<&Worker>, WaitAs<'_>) -> bool,
+    /// Whether the thread runs pools without threads while it waits.
+    pub(crate) serves: fn() -> bool,
     /// Whether the thread owns the pool, and does not run it at the moment.
     pub(super) owns: fn(Key) -> bool,
     /// Calls a closure as the worker of the pool, if the thread owns it and the pool has not ended. Returns whether the thread owns it.

@@ -144,12 +144,15 @@ impl Worker {
 
     /// Whether a wait runs any job of the pool, whichever other threads there are.
     fn runs_anything(&self) -> bool {
-        self.shared.config.waits_run_anything() && !self.is_deep()
+        self.shared.config.waits_run_anything() && !self.is_guest() && !self.is_deep()
     }
 
     /// Lets other jobs run in a wait whose future yields: the worker's mail, or any job if no other thread is left to
     /// run jobs.
     pub(crate) fn give_way(&self) {
+        if self.is_guest() {
+            return;
+        }
         // No other thread may fire timers.
         self.poll_events();
         let is_last = self.runs_anything() || self.block_to_wait(false).is_none();
@@ -173,6 +176,10 @@ impl Worker {
             let pool = awaited.pool();
             let is_own = pool.is_some_and(|key| self.is_of(key));
             let slept = waits_for(pool, &mut || {
+                if self.is_guest() {
+                    let _rest = self.rest();
+                    return thread.park(until.map(time::until));
+                }
                 let slept =
                     if runs_anything { None } else { self.sleep_blocked(&thread, until, is_own) };
                 slept.unwrap_or_else(|| self.run_or_park(&thread, until, is_own))

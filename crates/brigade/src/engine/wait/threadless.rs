@@ -35,6 +35,7 @@ static POOLS: PerProcess<Mutex<Vec<Arc<Driven>>>> = PerProcess::new();
 pub(crate) fn link_driven() {
     DRIVEN_POOLS.get_or_init(|| DrivenPools {
         wait_as_other,
+        serves: || newest_owned(None).is_some() || !pools_of_wait(None).is_empty(),
         owns: |key| newest_owned(Some(key)).is_some(),
         run_owned,
         share,

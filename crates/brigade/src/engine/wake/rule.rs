@@ -9,7 +9,7 @@ use crate::engine::roster::Roster;
 use crate::engine::roster::staff::Picked;
 use crate::engine::shared::Shared;
 use crate::engine::state::Snapshot;
-use crate::engine::worker::{Worker, is_worker_of};
+use crate::engine::worker::{Worker, with_worker};
 use crate::values::Growth;
 
 /// The most jobs, besides the first, that a worker runs alone if events woke them together.
@@ -117,12 +117,19 @@ impl Shared {
     /// Like [`wake`](Self::wake), for a caller that continues to run: the worker leaves this CPU to the
     /// caller if a different CPU is free.
     pub(in crate::engine) fn wake_beside(&self, index: usize) {
-        let outside = usize::from(!is_worker_of(self.key));
+        let runs = with_worker(|own| own.is_some_and(|own| own.forks_for(self.key)));
+        let outside = usize::from(!runs);
         let is_free = self.config.may_spread() && self.idle.has_free_cpus(1 + outside);
         let sleeper = &self.queues.peers.at(index).sleeper;
         sleeper.set_waker(if is_free { current_cpu() } else { None });
         self.wake(index);
         sleeper.set_waker(None);
+    }
+
+    /// Leaves forks, or jobs of the own queue, to the monitor; `false` if there can be no monitor, or it has no worker
+    /// to wake.
+    pub(in crate::engine) fn leaves_to_monitor(&self, seen: Snapshot) -> bool {
+        seen.watched() || (seen.parked() > 0 && self.ask_monitor(Watch::Closely))
     }
 
     /// Sets the token of a picked worker.
@@ -149,12 +156,6 @@ impl Worker {
             }
         }
         self.wake_peer();
-    }
-
-    /// Leaves forks, or jobs of the own queue, to the monitor; `false` if there can be no monitor, or it has no worker
-    /// to wake.
-    pub(in crate::engine) fn leaves_to_monitor(&self, seen: Snapshot) -> bool {
-        seen.watched() || (seen.parked() > 0 && self.shared.ask_monitor(Watch::Closely))
     }
 
     /// Wakes or starts a worker for published work, like [`Shared::wake_one`](crate::engine::Shared::wake_one).
@@ -233,6 +234,6 @@ impl Worker {
         self.activity.has_slept_on_driver.get()
             && queued <= FEW
             && !self.shared.queues.has_more_than(queued)
-            && self.leaves_to_monitor(self.shared.idle.snapshot())
+            && self.shared.leaves_to_monitor(self.shared.idle.snapshot())
     }
 }

@@ -8,6 +8,7 @@ mod depth;
 mod ends;
 mod few_threads;
 mod futures;
+mod guests;
 mod lifetimes;
 mod locks;
 mod loops;
