@@ -32,9 +32,10 @@ use crate::wake_flag::WakeFlag;
 ///
 /// # Examples
 /// ```
+/// # mod brigade { pub use brigade_io as io; }
 /// use std::sync::Arc;
 /// use std::time::Duration;
-/// use brigade_io::{Driver, pipe};
+/// use brigade::io::{Driver, pipe};
 /// use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 ///
 /// let driver = Driver::new()?;
@@ -92,8 +93,9 @@ impl Driver {
     /// Those of [`new`](Self::new).
     ///
     /// ```
+    /// # mod brigade { pub use brigade_io as io; }
     /// use std::sync::atomic::{AtomicUsize, Ordering};
-    /// use brigade_io::{Driver, TcpListener};
+    /// use brigade::io::{Driver, TcpListener};
     /// use futures_lite::future;
     ///
     /// static LOOK_UPS: AtomicUsize = AtomicUsize::new(0);
@@ -125,8 +127,9 @@ impl Driver {
     /// Returns the number of registered sources. Takes no lock.
     ///
     /// ```
-    /// let driver = brigade_io::Driver::new()?;
-    /// let pipe = driver.enter(brigade_io::pipe)?;
+    /// # mod brigade { pub use brigade_io as io; }
+    /// let driver = brigade::io::Driver::new()?;
+    /// let pipe = driver.enter(brigade::io::pipe)?;
     /// assert_eq!(driver.sources(), 2);
     /// drop(pipe);
     /// assert_eq!(driver.sources(), 0);
@@ -140,7 +143,8 @@ impl Driver {
     /// Returns whether a thread is in [`drive`](Self::drive) and about to wait, waiting, or delivering events. Takes no lock.
     ///
     /// ```
-    /// let driver = brigade_io::Driver::new()?;
+    /// # mod brigade { pub use brigade_io as io; }
+    /// let driver = brigade::io::Driver::new()?;
     /// assert!(!driver.is_driven());
     /// driver.notify();
     /// driver.drive(None, &mut |waker| waker.wake())?;
@@ -164,8 +168,9 @@ impl Driver {
     /// [`NoDriver::Closed`](crate::NoDriver::Closed) in the child of a fork.
     ///
     /// ```
+    /// # mod brigade { pub use brigade_io as io; }
     /// use std::time::{Duration, Instant};
-    /// let driver = brigade_io::Driver::new()?;
+    /// let driver = brigade::io::Driver::new()?;
     /// let begun = Instant::now();
     /// let woken = driver.drive(Some(Duration::from_millis(2)), &mut |waker| waker.wake())?;
     /// assert_eq!(woken, 0);
@@ -190,8 +195,9 @@ impl Driver {
     /// As [`drive`](Self::drive).
     ///
     /// ```
+    /// # mod brigade { pub use brigade_io as io; }
     /// use std::sync::atomic::{AtomicBool, Ordering};
-    /// let (driver, is_woken) = (brigade_io::Driver::new()?, AtomicBool::new(false));
+    /// let (driver, is_woken) = (brigade::io::Driver::new()?, AtomicBool::new(false));
     /// is_woken.store(true, Ordering::Relaxed);
     /// driver.notify();
     /// driver.drive(None, &mut |waker| waker.wake())?; // Consumes it.
@@ -264,7 +270,8 @@ impl Driver {
     /// All notifications until the wait ends count as one. Makes a system call only while a thread waits.
     ///
     /// ```
-    /// let driver = brigade_io::Driver::new()?;
+    /// # mod brigade { pub use brigade_io as io; }
+    /// let driver = brigade::io::Driver::new()?;
     /// driver.notify();
     /// assert_eq!(driver.drive(None, &mut |waker| waker.wake())?, 0);
     /// # std::io::Result::Ok(())
@@ -284,12 +291,13 @@ impl Driver {
     /// written and taken out.
     ///
     /// ```
+    /// # mod brigade { pub use brigade_io as io; }
     /// use futures_lite::{AsyncReadExt, future};
-    /// let driver = brigade_io::Driver::new()?;
-    /// let (mut reader, _writer) = driver.enter(brigade_io::pipe)?;
+    /// let driver = brigade::io::Driver::new()?;
+    /// let (mut reader, _writer) = driver.enter(brigade::io::pipe)?;
     /// driver.close(&mut |waker| waker.wake());
     /// let error = future::block_on(reader.read(&mut [0])).unwrap_err();
-    /// assert!(error.get_ref().is_some_and(|error| error.is::<brigade_io::NoDriver>()));
+    /// assert!(error.get_ref().is_some_and(|error| error.is::<brigade::io::NoDriver>()));
     /// # std::io::Result::Ok(())
     /// ```
     pub fn close(&self, wake: &mut impl FnMut(Waker)) {

@@ -39,7 +39,8 @@ impl Cpus {
     /// All workers run on any of the CPUs whose bit is set, as in the arguments of `taskset(1)`: bit 0 is CPU 0.
     ///
     /// ```
-    /// use brigade_machine::Cpus;
+    /// # use brigade_machine as brigade;
+    /// use brigade::Cpus;
     /// assert_eq!(Cpus::mask(0b1001), Cpus::among([0, 3]));
     /// ```
     pub fn mask(bits: u64) -> Self {
@@ -64,7 +65,8 @@ impl Cpus {
     /// other cores to the rest of the system:
     ///
     /// ```
-    /// use brigade_machine::Cpus;
+    /// # use brigade_machine as brigade;
+    /// use brigade::Cpus;
     /// # if cfg!(target_os = "linux") {
     /// let threads = Cpus::performance().count()?;
     /// assert!(threads <= std::thread::available_parallelism()?.get());

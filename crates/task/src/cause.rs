@@ -90,7 +90,8 @@ impl Causes {
     /// Returns the number of cancelled jobs.
     ///
     /// ```
-    /// let causes = brigade_task::Causes::default();
+    /// # use brigade_task as brigade;
+    /// let causes = brigade::Causes::default();
     /// assert_eq!(causes.sum(), 0);
     /// ```
     #[must_use]

@@ -33,7 +33,8 @@ impl JoinError {
     /// Returns the error of a panic with this payload.
     ///
     /// ```
-    /// use brigade_task::JoinError;
+    /// # use brigade_task as brigade;
+    /// use brigade::JoinError;
     /// let error = JoinError::panicked(Box::new("no such file"));
     /// assert_eq!(error.panic_message(), Some("no such file"));
     /// ```
@@ -44,7 +45,8 @@ impl JoinError {
     /// Returns whether the job panicked.
     ///
     /// ```
-    /// use brigade_task::{Cause, JoinError};
+    /// # use brigade_task as brigade;
+    /// use brigade::{Cause, JoinError};
     /// assert!(JoinError::panicked(Box::new(42)).is_panic());
     /// assert!(!JoinError::Cancelled(Cause::Asked).is_panic());
     /// ```
@@ -55,7 +57,8 @@ impl JoinError {
     /// Returns whether the job was cancelled, for any cause.
     ///
     /// ```
-    /// use brigade_task::{Cause, JoinError};
+    /// # use brigade_task as brigade;
+    /// use brigade::{Cause, JoinError};
     /// assert!(JoinError::Cancelled(Cause::Asked).is_cancelled());
     /// assert!(!JoinError::WouldDeadlock.is_cancelled());
     /// ```
@@ -66,7 +69,8 @@ impl JoinError {
     /// Returns the message of the panic, if the job panicked and the payload is a string.
     ///
     /// ```
-    /// use brigade_task::{Cause, JoinError};
+    /// # use brigade_task as brigade;
+    /// use brigade::{Cause, JoinError};
     /// let error = JoinError::panicked(Box::new(format!("{} of 3", 2)));
     /// assert_eq!(error.panic_message(), Some("2 of 3"));
     /// assert_eq!(JoinError::panicked(Box::new(42)).panic_message(), None);
@@ -85,7 +89,8 @@ impl JoinError {
     /// If the job did not panic; match [`Panicked`](Self::Panicked) if it may not have panicked.
     ///
     /// ```
-    /// use brigade_task::JoinError;
+    /// # use brigade_task as brigade;
+    /// use brigade::JoinError;
     /// let payload = JoinError::panicked(Box::new(42)).into_panic();
     /// assert_eq!(payload.downcast_ref(), Some(&42));
     /// ```
@@ -173,7 +178,8 @@ impl Panic {
     /// Returns the message, if the payload is a string.
     ///
     /// ```
-    /// use brigade_task::JoinError;
+    /// # use brigade_task as brigade;
+    /// use brigade::JoinError;
     /// let JoinError::Panicked(panic) = JoinError::panicked(Box::new("lost")) else { unreachable!() };
     /// assert_eq!(panic.message(), Some("lost"));
     /// ```
@@ -187,9 +193,10 @@ impl Panic {
     /// [message](Self::message) as a `String`, or the `Panic` itself if there is no message.
     ///
     /// ```
-    /// use brigade_task::JoinError;
+    /// # use brigade_task as brigade;
+    /// use brigade::JoinError;
     /// let JoinError::Panicked(panic) = JoinError::panicked(Box::new(42)) else { unreachable!() };
-    /// assert!(panic.clone().into_payload().is::<brigade_task::Panic>(), "it is shared");
+    /// assert!(panic.clone().into_payload().is::<brigade::Panic>(), "it is shared");
     /// assert!(panic.into_payload().downcast::<i32>().is_ok_and(|payload| *payload == 42));
     /// ```
     pub fn into_payload(self) -> Box<dyn Any + Send> {
@@ -208,7 +215,8 @@ impl Panic {
     /// Continues the panic on this thread, without calling the panic hook again.
     ///
     /// ```
-    /// use brigade_task::JoinError;
+    /// # use brigade_task as brigade;
+    /// use brigade::JoinError;
     /// let JoinError::Panicked(panic) = JoinError::panicked(Box::new("lost")) else { unreachable!() };
     /// let again = std::panic::catch_unwind(|| panic.resume()).unwrap_err();
     /// assert_eq!(again.downcast_ref(), Some(&"lost"));

@@ -58,13 +58,14 @@ impl End {
 /// An unstarted thread.
 ///
 /// ```
-/// use brigade_sync::thread::NewThread;
+/// # use brigade_sync::thread as brigade;
+/// use brigade::NewThread;
 /// let (sender, receiver) = std::sync::mpsc::channel();
 /// let thread = NewThread::new("reader".into(), None, move || {
 ///     _ = sender.send(std::thread::current().name() == Some("reader"));
 /// });
 /// let thread = thread.start()?;
-/// assert_ne!(thread.id(), Some(brigade_sync::thread::current_id()));
+/// # assert_ne!(thread.id(), Some(brigade::current_id()));
 /// thread.join();
 /// assert_eq!(receiver.recv(), Ok(true));
 /// # Ok::<(), std::io::Error>(())
@@ -96,7 +97,8 @@ impl NewThread {
     /// Gives the thread another name, which is cut at the first NUL.
     ///
     /// ```
-    /// use brigade_sync::thread::NewThread;
+    /// # use brigade_sync::thread as brigade;
+    /// use brigade::NewThread;
     /// let thread = NewThread::new("reader-0".into(), None, || ()).with_name("reader of the log");
     /// assert_eq!(thread.name(), Some("reader of the log"));
     /// ```
@@ -110,7 +112,8 @@ impl NewThread {
     /// Leaves the thread without a name: [`std::thread::Thread::name`] returns `None` there.
     ///
     /// ```
-    /// use brigade_sync::thread::NewThread;
+    /// # use brigade_sync::thread as brigade;
+    /// use brigade::NewThread;
     /// let thread = NewThread::new("reader-0".into(), None, || ()).without_name();
     /// assert_eq!(thread.name(), None);
     /// ```
@@ -163,7 +166,8 @@ impl NewThread {
     /// returns at the end. The thread keeps its CPUs, nice value and signal mask.
     ///
     /// ```
-    /// use brigade_sync::thread::NewThread;
+    /// # use brigade_sync::thread as brigade;
+    /// use brigade::NewThread;
     /// let mut threads = Vec::new();
     /// threads.push(NewThread::new("mine".into(), None, || ()));
     /// std::thread::scope(|s| threads.into_iter().for_each(|thread| _ = s.spawn(|| thread.run())));
@@ -211,7 +215,8 @@ impl Thread {
     ///
     /// # Examples
     /// ```
-    /// use brigade_sync::thread::NewThread;
+    /// # use brigade_sync::thread as brigade;
+    /// use brigade::NewThread;
     /// use std::time::{Duration, Instant};
     /// let (end, ends) = std::sync::mpsc::channel::<()>();
     /// let thread = NewThread::new("waits".into(), None, move || _ = ends.recv()).start()?;
