@@ -58,7 +58,8 @@ print(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" r
 print(f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>')
 print('<defs><marker id="brigade-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
       'orient="auto"><path d="M0 0L8 4L0 8z" fill="#e45756"/></marker></defs>')
-step = next(s for s in (50, 100, 200, 250, 500, 1000, 2000, 5000, 1e9) if end / s <= 10)
+steps = [50, 100, 200, 250, 500] + [m * 10 ** power for power in range(3, 12) for m in (1, 2, 5)]
+step = next(s for s in steps if end / s <= 10)
 at = 0
 while at <= end:
     print(f'<path d="M{x(at):.1f} {TOP - 8}V{height - 36}" stroke="#eee"/>'

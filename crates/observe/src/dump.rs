@@ -27,6 +27,10 @@ pub struct Dump {
     pub pool: Cow<'static, str>,
     /// Whether the pool has been closed, or no longer exists.
     pub is_closed: bool,
+    /// Whether all jobs of the closed pool have ended.
+    pub has_ended: bool,
+    /// The strictest way in which the pool was closed, as `Shutdown::Drain`; `None` if it is open or no longer exists.
+    pub closed_by: Option<&'static str>,
     /// Whether the running jobs are known; see `Builder::observe_jobs` of brigade.
     pub is_observed: bool,
     /// Whether the [waits](WorkerDump::waits) of the workers are known. They are not if another thread was changing the list of
@@ -232,11 +236,13 @@ impl Dump {
         if pool.is_empty() {
             return writeln!(f, "no pool: it no longer exists, or belongs to the parent of a fork");
         }
-        let closed = if self.is_closed { ", closed" } else { "" };
-        write!(
-            f,
-            "pool {pool}{closed}: {threads} threads, {parked} parked, {searching} searching; "
-        )?;
+        let state = if self.has_ended { ", ended" } else { ", closed" };
+        let state = if self.is_closed { state } else { "" };
+        write!(f, "pool {pool}{state}")?;
+        if let Some(how) = self.closed_by {
+            write!(f, " by `{how}`")?;
+        }
+        write!(f, ": {threads} threads, {parked} parked, {searching} searching; ")?;
         writeln!(f, "{queued} jobs on the shared queue, {pending_futures} pending futures")?;
         let Self { queued_high, queued_low, .. } = self;
         if queued_high + queued_low > 0 {
@@ -248,7 +254,7 @@ impl Dump {
         if self.cancelled.sum() > 0 {
             writeln!(f, "  cancelled: {}", self.cancelled)?;
         }
-        if !self.is_observed {
+        if !self.is_observed && !self.has_ended {
             writeln!(f, "  what runs is not known: see `Builder::observe_jobs`")?;
         }
         if !self.are_waits_known {

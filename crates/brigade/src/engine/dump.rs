@@ -23,6 +23,13 @@ impl Shared {
         let has_ended = state.terminated();
         let mut dump = Dump::named(&self.config.pool_name());
         dump.is_closed = state.closed();
+        dump.has_ended = has_ended;
+        dump.closed_by = match (state.closed(), state.was_drained(), state.was_discarded()) {
+            (false, ..) => None,
+            (_, _, true) => Some("Shutdown::Discard"),
+            (_, true, _) => Some("Shutdown::Drain"),
+            _ => Some("Shutdown::Finish"),
+        };
         let (threads, parked, _) = self.idle.census();
         dump.threads = if has_ended { self.idle.roster().indices.in_use() } else { threads };
         dump.parked = if has_ended { 0 } else { parked };

@@ -196,6 +196,14 @@ any_of! {
     /// pool depends on its kind.
     runs_not_only: DISCARD | TERMINATED | TRACED | POLLS;
 
+    /// Whether the pool was closed by a discard.
+    #[cfg(feature = "observe")]
+    was_discarded: DISCARD;
+
+    /// Whether the pool was closed by a drain or a discard.
+    #[cfg(feature = "observe")]
+    was_drained: DRAINS;
+
     /// Whether the pool has been closed, and does not finish its futures.
     cuts_futures: DRAINS | DISCARD | TERMINATED;
 

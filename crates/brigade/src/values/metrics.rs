@@ -1,5 +1,6 @@
 //! Counters, always on, each written by a single thread.
 
+use core::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -197,6 +198,37 @@ pub struct Metrics {
     pub workers: Vec<WorkerMetrics>,
 }
 
+/// A line without the workers' counters.
+///
+/// ```
+/// let pool = brigade::Pool::builder().threads(1).name("web").build()?;
+/// pool.submit(|| ()).join()?;
+/// pool.wait_idle();
+/// let line = pool.metrics().to_string();
+/// assert!(line.starts_with("pool web: 1 threads, "), "{line}");
+/// assert!(line.ends_with("1 returned, 0 panicked, 0 cancelled, 0 running, 0 queued; 0 rejected"), "{line}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl fmt::Display for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pool, threads, idle_threads, busy_threads, .. } = self;
+        if pool.is_empty() {
+            return f.write_str("no pool: it no longer exists, or belongs to the parent of a fork");
+        }
+        let closed = if self.is_closed { ", closed" } else { "" };
+        write!(
+            f,
+            "pool {pool}{closed}: {threads} threads, {idle_threads} idle, {busy_threads} busy; "
+        )?;
+        let Self { accepted, returned, panicked, cancelled, running, queued, rejected, .. } = self;
+        write!(
+            f,
+            "{accepted} jobs accepted: {returned} returned, {panicked} panicked, {cancelled} cancelled, "
+        )?;
+        write!(f, "{running} running, {queued} queued; {rejected} rejected")
+    }
+}
+
 /// The counters of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -216,10 +248,11 @@ pub struct WorkerMetrics {
     /// Jobs on the worker's own queue now.
     pub queued: u64,
     /// How long the worker has been awake: it ran jobs, or looked for jobs. Includes the present job, and jobs that
-    /// block. `None` in a pool that does not [observe its jobs](crate::Builder::observe_jobs).
+    /// block. `None` in a pool that does not [observe its jobs][crate::Builder::observe_jobs].
     ///
     /// A later worker with the same index adds to this time. For the load of a worker, divide the difference of two
     /// readings by the time between them.
+    #[cfg_attr(not(feature = "observe"), doc = include_str!("../guide/without_observe.md"))]
     #[doc(alias = "total_busy_duration")]
     pub busy: Option<Duration>,
 }

@@ -127,8 +127,8 @@ impl Builder {
     /// Sets the number of threads. A number fixes the size. A range `core..=max` lets the pool keep at least `core`
     /// threads, its *core size*, which may be 0, and grow to `max`, which is 1 to 4096.
     ///
-    /// For users of a program, the environment variable `BRIGADE_THREADS` replaces the default: a fixed number of threads. It has no
-    /// effect on a pool whose size is set here.
+    /// For users of a program, the environment variable `BRIGADE_THREADS` replaces the default: a fixed number of threads,
+    /// or 0 for the default. It has no effect on a pool whose size is set here.
     ///
     /// [`build`](Self::build) starts the first thread, unless the core size is 0 or [`prestart`](Self::prestart) sets
     /// another number. Each submission then starts a thread until the core size is reached, whether or not others are
@@ -490,7 +490,7 @@ impl Builder {
         if let Err(error) = detector.and_then(|()| shared.start_core(first)) {
             shared.close(Shutdown::Discard);
             _ = shared.wait_for_end(None, wait_until);
-            return Err(with_way_out(error));
+            return Err(with_way_out(error, shared.config.stack_size));
         }
         Ok(Pool { handle: Handle::new(shared.key), shared })
     }
@@ -538,12 +538,14 @@ impl Builder {
 }
 
 /// Adds what to do to the error of a system that starts no thread.
-fn with_way_out(error: io::Error) -> io::Error {
+fn with_way_out(error: io::Error, stack_size: Option<usize>) -> io::Error {
     use io::ErrorKind::{OutOfMemory, Unsupported, WouldBlock};
     match error.kind() {
         kind @ (OutOfMemory | Unsupported | WouldBlock) => {
             let advice = "`Builder::without_threads` makes a pool whose jobs run in the waits of its callers";
-            io::Error::new(kind, format!("no thread can be started: {error}; {advice}"))
+            let stack = stack_size.map(|bytes| format!(" with a `stack_size` of {bytes} bytes"));
+            let stack = stack.unwrap_or_default();
+            io::Error::new(kind, format!("no thread can be started{stack}: {error}; {advice}"))
         }
         _ => error,
     }
@@ -558,10 +560,16 @@ fn threads_by_environment() -> Result<Option<Threads>, String> {
     if value.is_empty() {
         return Ok(None);
     }
-    let number = value.to_str().and_then(|number| number.parse::<usize>().ok());
-    let number =
-        number.ok_or_else(|| format!("{VARIABLE} must be the number of threads, not {value:?}"))?;
-    Threads::from(number).check().map(Some).map_err(|why| format!("{VARIABLE}: {why}"))
+    let number = value.to_str().and_then(|number| number.trim().parse::<usize>().ok());
+    match number {
+        None => Err(format!(
+            "{VARIABLE} must be the number of threads, or 0 for the default, not {value:?}"
+        )),
+        Some(0) => Ok(None),
+        Some(number) => {
+            Threads::from(number).check().map(Some).map_err(|why| format!("{VARIABLE}: {why}"))
+        }
+    }
 }
 
 opaque!(Builder);

@@ -88,6 +88,9 @@ fn a_job_may_use_4_of_the_16_mebibytes() {
 
 #[test(bytes in [0, 1, 4095, usize::MAX, usize::MAX / 2 + 1, isize::MAX as usize])]
 fn absurd_stack_sizes_are_refused_or_adjusted(bytes: usize) {
+    if let Err(error) = Pool::builder().threads(1).stack_size(bytes).build() {
+        assert!(error.to_string().contains("stack"), "{error}");
+    }
     if let Ok(pool) = Pool::builder().threads(1).stack_size(bytes).build() {
         assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
     }

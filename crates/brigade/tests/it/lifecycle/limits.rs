@@ -162,12 +162,14 @@ fn body_with_a_size_by_the_environment() {
 #[test]
 fn the_environment_sets_the_default_size() {
     let all = Pool::default().size().end().to_string();
-    let zero = Pool::builder().threads(0).build().unwrap_err();
+    let many = Pool::builder().threads(5000).build().unwrap_err();
     let values = [
         ("5", "5"),
+        (" 5 ", "5"),
         ("", &*all),
-        ("0", &*format!("BRIGADE_THREADS: {zero}")),
-        ("all", "BRIGADE_THREADS must be the number of threads, not \"all\""),
+        ("0", &*all),
+        ("5000", &*format!("BRIGADE_THREADS: {many}")),
+        ("all", "BRIGADE_THREADS must be the number of threads, or 0 for the default, not \"all\""),
     ];
     for (threads, size) in values {
         let set = [("BRIGADE_THREADS", threads), (SIZE, size)];

@@ -126,15 +126,26 @@ fn an_unobserved_pools_dump_lists_queued_jobs() {
 }
 
 #[test]
-fn an_ended_pools_dump_is_closed_and_empty() {
-    let pool = observed(2);
-    let handle = pool.handle();
-    pool.submit(|| ()).join().unwrap();
-    pool.shutdown(Shutdown::Drain);
-    let dump = pool.dump();
-    assert_eq!((dump.is_closed, dump.threads, dump.parked, dump.queued), (true, 0, 0, 0));
-    assert!(dump.to_string().starts_with("pool dumped, closed: 0 threads"), "{dump}");
-    drop(pool);
+fn an_ended_pools_dump_is_empty_and_says_how_it_ended() {
+    let mut handle = None;
+    for how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard] {
+        let pool = observed(2);
+        handle = Some(pool.handle());
+        pool.submit(|| ()).join().unwrap();
+        pool.shutdown(how);
+        let dump = pool.dump();
+        assert_eq!((dump.is_closed, dump.threads, dump.parked, dump.queued), (true, 0, 0, 0));
+        let said = format!("pool dumped, ended by `Shutdown::{how:?}`: 0 threads");
+        assert!(dump.has_ended && dump.to_string().starts_with(&said), "{dump}");
+    }
+    let (pool, gate) = (observed(1), Gate::closed());
+    let busy = start(&pool, "busy", &gate);
+    pool.close();
+    let dump = pool.dump().to_string();
+    assert!(dump.starts_with("pool dumped, closed by `Shutdown::Drain`: 1 threads"), "{dump}");
+    gate.open();
+    busy.join().unwrap();
+    let handle = handle.unwrap();
     let dump = handle.dump();
     assert!(dump.is_closed && dump.workers.is_empty());
     let text = "no pool: it no longer exists, or belongs to the parent of a fork\n";
