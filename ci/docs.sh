@@ -7,9 +7,12 @@ cd "$(dirname "$0")/.."
 # Without programs and tests, which have most of the dependencies.
 others=(--exclude brigade-ecosystem --exclude brigade-simulate --exclude brigade-first-lines --exclude brigade-lab)
 RUSTDOCFLAGS='-D warnings' cargo doc --workspace "${others[@]}" --no-deps --locked
-# With all features, as it is published, and with those that are enabled by default.
+# With all features, as it is published, with those that are enabled by default, and with none.
 RUSTDOCFLAGS='-D warnings' cargo doc -p brigade -p brigade-io --all-features --no-deps --locked
 RUSTDOCFLAGS='-D warnings' cargo doc -p brigade --no-deps --locked
+RUSTDOCFLAGS='-D warnings' cargo doc -p brigade --no-default-features --no-deps --locked
+# The chapters of the guide as the repository shows them, and its links.
+ci/guide.py
 
 # The published pages name the feature that an item needs. The attribute is the compiler's under docs.rs's flag only, so that no
 # build here would miss it.

@@ -29,16 +29,7 @@
 //!   [`Shutdown::Finish`] waits for them too.
 //!
 #![cfg_attr(
-    all(
-        doc,
-        feature = "affinity",
-        feature = "executor",
-        feature = "futures",
-        feature = "hyper",
-        feature = "io",
-        feature = "test-util",
-        feature = "trace"
-    ),
+    doc,
     doc = "The [`guide`] has one line for each task in [choosing](guide::choosing), and chapters on [threads or \
 tasks](guide::threads_or_tasks), [shutting down](guide::shutting_down), [libraries](guide::libraries), [traces](guide::traces) and [crates that \
 work with this one](guide::works_with).\n\n"
@@ -242,16 +233,7 @@ work with this one](guide::works_with).\n\n"
 //! the measurement.
 //!
 #![cfg_attr(
-    all(
-        doc,
-        feature = "affinity",
-        feature = "executor",
-        feature = "futures",
-        feature = "hyper",
-        feature = "io",
-        feature = "test-util",
-        feature = "trace"
-    ),
+    doc,
     doc = "# Coming from another crate\n\n\
 - [rayon](guide::coming_from_rayon)\n\
 - [tokio](guide::coming_from_tokio), and [beside tokio](guide::beside_tokio)\n\
@@ -291,17 +273,22 @@ mod handle;
 
 mod engine;
 mod fork;
-#[cfg(all(
-    any(doc, doctest),
-    feature = "affinity",
-    feature = "executor",
-    feature = "futures",
-    feature = "hyper",
-    feature = "io",
-    feature = "test-util",
-    feature = "trace"
-))]
 // The guide is text: its examples need these features, but readers need none.
+#[cfg(all(
+    doc,
+    any(
+        not(doctest),
+        all(
+            feature = "affinity",
+            feature = "executor",
+            feature = "futures",
+            feature = "hyper",
+            feature = "io",
+            feature = "test-util",
+            feature = "trace"
+        )
+    )
+))]
 #[cfg_attr(docsrs, doc(auto_cfg = false))]
 pub mod guide;
 mod integrations;

@@ -18,51 +18,34 @@
 //! | [`coming_from_st3_and_crossbeam`] | queues for your own scheduler |
 //! | [`coming_from_context_switch`] | the command for each of its programs |
 
-#[doc = include_str!("choosing.md")]
-pub mod choosing {}
+/// Declares the chapters. Where a feature is not enabled, a link to an item behind it leads to the list of features.
+macro_rules! chapters {
+    ($($(#[$attribute:meta])* $name:ident: $file:literal;)*) => {$(
+        #[doc = include_str!($file)]
+        $(#[$attribute])*
+        #[cfg_attr(not(feature = "affinity"), doc = include_str!("without_affinity.md"))]
+        #[cfg_attr(not(feature = "observe"), doc = include_str!("without_observe.md"))]
+        #[cfg_attr(not(feature = "test-util"), doc = include_str!("without_test_util.md"))]
+        pub mod $name {}
+    )*};
+}
 
-#[doc = include_str!("threads_or_tasks.md")]
-pub mod threads_or_tasks {}
-
-#[doc = include_str!("shutting_down.md")]
-pub mod shutting_down {}
-
-#[doc = include_str!("libraries.md")]
-pub mod libraries {}
-
-#[doc = include_str!("beside_tokio.md")]
-pub mod beside_tokio {}
-
-#[doc = include_str!("simulation.md")]
-pub mod simulation {}
-
-#[doc = include_str!("traces.md")]
-#[doc = include_str!("trace.svg")]
-pub mod traces {}
-
-#[doc = include_str!("works_with.md")]
-pub mod works_with {}
-
-#[doc = include_str!("coming_from_rayon.md")]
-pub mod coming_from_rayon {}
-
-#[doc = include_str!("coming_from_tokio.md")]
-pub mod coming_from_tokio {}
-
-#[doc = include_str!("coming_from_smol.md")]
-pub mod coming_from_smol {}
-
-#[doc = include_str!("coming_from_rusty_pool.md")]
-pub mod coming_from_rusty_pool {}
-
-#[doc = include_str!("coming_from_executors.md")]
-pub mod coming_from_executors {}
-
-#[doc = include_str!("coming_from_st3_and_crossbeam.md")]
-pub mod coming_from_st3_and_crossbeam {}
-
-#[doc = include_str!("coming_from_burst_pool.md")]
-pub mod coming_from_burst_pool {}
-
-#[doc = include_str!("coming_from_context_switch.md")]
-pub mod coming_from_context_switch {}
+chapters! {
+    choosing: "choosing.md";
+    threads_or_tasks: "threads_or_tasks.md";
+    shutting_down: "shutting_down.md";
+    libraries: "libraries.md";
+    beside_tokio: "beside_tokio.md";
+    simulation: "simulation.md";
+    #[doc = include_str!("trace.svg")]
+    traces: "traces.md";
+    works_with: "works_with.md";
+    coming_from_rayon: "coming_from_rayon.md";
+    coming_from_tokio: "coming_from_tokio.md";
+    coming_from_smol: "coming_from_smol.md";
+    coming_from_rusty_pool: "coming_from_rusty_pool.md";
+    coming_from_executors: "coming_from_executors.md";
+    coming_from_st3_and_crossbeam: "coming_from_st3_and_crossbeam.md";
+    coming_from_burst_pool: "coming_from_burst_pool.md";
+    coming_from_context_switch: "coming_from_context_switch.md";
+}

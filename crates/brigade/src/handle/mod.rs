@@ -329,7 +329,7 @@ impl Handle {
     /// From now on, submissions from outside are rejected. Returns when the threads have ended, thread-local
     /// destructors included. With a [timeout](Shutdown::timeout) it returns once the timeout has elapsed, and the
     /// threads continue in the background; dropping the pool then no longer waits for them. The timeout covers the
-    /// whole wait: jobs, thread-local destructors, and a hook of [`Builder::on_stall`](crate::Builder::on_stall). A
+    /// whole wait: jobs, thread-local destructors, and a hook of [`Builder::on_stall`][crate::Builder::on_stall]. A
     /// timeout of 0 does not wait: it detaches the pool. On a worker of another pool it may return
     /// [later](JoinHandle::join_timeout).
     ///
@@ -348,6 +348,7 @@ impl Handle {
     /// assert_eq!(pool.shutdown(Shutdown::Discard.timeout(Duration::ZERO)).ran, 100, "again");
     /// assert!(pool.metrics().is_closed);
     /// ```
+    #[cfg_attr(not(feature = "observe"), doc = include_str!("../guide/without_observe.md"))]
     #[doc(alias = "shutdown_background")]
     #[doc(alias = "shutdown_timeout")]
     pub fn shutdown(&self, how: impl Into<ShutdownOptions>) -> Report {

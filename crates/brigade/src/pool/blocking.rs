@@ -9,7 +9,7 @@ use crate::engine;
 /// been idle for the pool's [`keep_alive`](crate::Builder::keep_alive). On any other thread this only runs the code.
 ///
 /// Do not wrap [`JoinHandle::join`](crate::JoinHandle::join): it does this itself. If a pool hangs because jobs block without this,
-/// [`Builder::on_stall`](crate::Builder::on_stall) reports them and [`Handle::dump`](crate::Handle::dump) lists them.
+/// [`Builder::on_stall`][crate::Builder::on_stall] reports them and [`Handle::dump`][crate::Handle::dump] lists them.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -20,6 +20,7 @@ use crate::engine;
 /// assert_eq!(waiting.join()?, Ok(42));
 /// # Ok::<(), brigade::JoinError>(())
 /// ```
+#[cfg_attr(not(feature = "observe"), doc = include_str!("../guide/without_observe.md"))]
 #[doc(alias = "block_in_place")]
 pub fn blocking<R>(code: impl FnOnce() -> R) -> R {
     engine::blocking(code)

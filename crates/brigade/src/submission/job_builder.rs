@@ -71,7 +71,7 @@ impl Handle {
 
 impl JobBuilder {
     /// Names the job, for [`current_job_name`](crate::current_job_name), and for everything that
-    /// [observes](crate::Builder::observe_jobs) the pool's jobs.
+    /// [observes][crate::Builder::observe_jobs] the pool's jobs.
     ///
     /// ```
     /// let pool = brigade::Pool::new(1);
@@ -79,6 +79,7 @@ impl JobBuilder {
     /// assert_eq!(name.join()?.as_deref(), Some("resize"));
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[cfg_attr(not(feature = "observe"), doc = include_str!("../guide/without_observe.md"))]
     pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.options.carried.name = Some(name.into());
         self
@@ -245,7 +246,7 @@ impl JobBuilder {
     /// Submits several closures with one publication, and wakes as many sleeping workers as there are jobs.
     ///
     /// The iterator is exhausted before any closure is accepted. With any setting, from a job with [values](Self::with),
-    /// and in a bounded or [observed](crate::Builder::observe_jobs) pool, the closures are accepted individually, as by
+    /// and in a bounded or [observed][crate::Builder::observe_jobs] pool, the closures are accepted individually, as by
     /// [`execute`](Self::execute).
     ///
     /// # Errors
@@ -263,6 +264,7 @@ impl JobBuilder {
     /// assert_eq!(receiver.iter().take(10).sum::<i32>(), 45);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[cfg_attr(not(feature = "observe"), doc = include_str!("../guide/without_observe.md"))]
     #[track_caller]
     pub fn execute_batch<I>(self, jobs: I) -> Result<(), Rejected<Vec<I::Item>>>
     where

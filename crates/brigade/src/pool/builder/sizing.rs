@@ -80,8 +80,8 @@ impl Builder {
     /// any job of the pool inside the wait instead, by class. If such a job needs a lock held across the wait, it
     /// never ends; if it waits for the job beneath it on the stack, it gets
     /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock). A wait that is over returns after the jobs above it
-    /// on the stack, and is late by the time that these still take. A [dump](crate::Handle::dump) shows the stack of each
-    /// thread, if the jobs are [observed](Self::observe_jobs). More spare threads avoid it.
+    /// on the stack, and is late by the time that these still take. A [dump][crate::Handle::dump] shows the stack of each
+    /// thread, if the jobs are [observed][crate::Builder::observe_jobs]. More spare threads avoid it.
     ///
     /// A thread with less than a quarter of its [stack](Self::stack_size) left runs no further job inside a wait, but
     /// until an eighth is left shares of [broadcasts](crate::Handle::broadcast) and
@@ -102,6 +102,7 @@ impl Builder {
     /// assert_eq!(waits.join()?, Ok(42));
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[cfg_attr(not(feature = "observe"), doc = include_str!("../../guide/without_observe.md"))]
     pub fn spare_threads(mut self, threads: usize) -> Self {
         self.config.spare = Some(threads);
         self
