@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::dump_once;
 use crate::support::full::full;
-use brigade::{Dump, Handle, Pool, Shutdown, WhenFull};
+use brigade::{Dump, Handle, Pool, Shutdown, WhenFull, WorkerDump};
 use brigade_testkit::{Gate, Latch, eventually, test};
 
 fn observed(threads: usize) -> Pool {
@@ -77,9 +77,11 @@ fn a_wait_names_its_job() {
     let (pool, gate) = (observed(2), Gate::closed());
     let awaited = start(&pool, "awaited", &gate);
     let waiter = pool.job().name("waiter").submit(|| awaited.join().unwrap()).unwrap();
-    let waits = |dump: &Dump| dump.workers.iter().any(|worker| !worker.waits.is_empty());
-    let dump = dump_once(&pool, "it waits", waits);
-    let worker = dump.workers.iter().find(|worker| !worker.waits.is_empty()).unwrap();
+    // The jobs are read before the waits, so the first dump with the wait may lack the job.
+    let waits = |worker: &&WorkerDump| !worker.waits.is_empty() && !worker.jobs.is_empty();
+    let waiting = |dump: &Dump| dump.workers.iter().any(|worker| waits(&worker));
+    let dump = dump_once(&pool, "it waits", waiting);
+    let worker = dump.workers.iter().find(waits).unwrap();
     assert_eq!(worker.jobs[0].name.as_deref(), Some("waiter"));
     let wait = &worker.waits[0];
     assert_eq!((wait.awaited, wait.is_for_any), (1, false));
@@ -89,7 +91,7 @@ fn a_wait_names_its_job() {
     assert!(text.contains("waits for a job; awaited from"), "{text}");
     gate.open();
     waiter.join().unwrap();
-    assert!(!waits(&pool.dump()));
+    assert!(!waiting(&pool.dump()));
 }
 
 #[test]
