@@ -18,6 +18,10 @@ impl Program for Short {
         Ok(Short { items: (0..size).map(|_| AtomicU64::new(0)).collect() })
     }
 
+    fn reset(&mut self) {
+        self.items.iter_mut().for_each(|item| *item.get_mut() = 0);
+    }
+
     fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
         let (items, grain) = (&self.items, (self.items.len() / 16).max(1));
         for _ in 0..LOOPS {

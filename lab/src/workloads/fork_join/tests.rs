@@ -101,6 +101,10 @@ impl fork::ForkJoin for Careless {
         let chunks = items.chunks_mut(length).enumerate().skip(1);
         chunks.for_each(|(index, chunk)| work(index, chunk));
     }
+
+    fn for_each_below(_: &mut (), count: usize, _: usize, work: impl Fn(usize) + Send + Sync) {
+        (1..count).for_each(work);
+    }
 }
 
 #[test]
