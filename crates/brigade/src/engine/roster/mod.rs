@@ -170,7 +170,8 @@ impl Roster {
     /// Whether some jobs of the pool wait for other jobs of the pool, and no worker does anything else.
     pub(crate) fn only_waits(&self) -> bool {
         let Waits { parked, own_parked, own_blocked } = self.waits;
-        own_parked + own_blocked > 0
+        // A guest is work off the pool, which the caller asks.
+        own_parked + own_blocked + self.resting > 0
             && own_parked == parked
             && self.sleepers.parked.len() + own_blocked == self.counts.live
     }

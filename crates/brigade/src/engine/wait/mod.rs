@@ -178,6 +178,9 @@ impl Worker {
             let slept = waits_for(pool, &mut || {
                 if self.is_guest() {
                     let _rest = self.rest();
+                    if self.shared.is_held_up() {
+                        self.shared.cancel_waiting();
+                    }
                     return thread.park(until.map(time::until));
                 }
                 let slept =

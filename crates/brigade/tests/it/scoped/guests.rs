@@ -297,6 +297,39 @@ fn the_pool_is_not_idle_and_does_not_end_beside_a_guest() {
     }
 }
 
+/// Nothing but the end of the pool ends them.
+#[test]
+fn a_drain_cancels_the_futures_that_a_guest_waits_for() {
+    let of_scope: fn(&Pool) = |_| brigade::scope(|s| drop(s.spawn(std::future::pending::<()>())));
+    let of_pool: fn(&Pool) = |pool| {
+        let job = pool.spawn(std::future::pending::<()>());
+        assert!(brigade::scope(|_| job.join()).is_err_and(|error| error.is_cancelled()));
+    };
+    for (wait, closes_first) in [(of_scope, false), (of_scope, true), (of_pool, false)] {
+        let pool = Pool::builder().threads(2).prestart(2).build().unwrap();
+        let (begun, gate) = (Gate::closed(), Gate::closed());
+        let item = |_| {
+            begun.open();
+            if closes_first {
+                gate.wait();
+            }
+            wait(&pool);
+        };
+        thread::scope(|threads| {
+            let guest = threads.spawn(|| pool.enter(|| brigade::par_for(0..1, 1, item)));
+            begun.wait();
+            if !closes_first {
+                eventually("its future waits", || pool.metrics().running > 0);
+            }
+            let ends = threads.spawn(|| pool.handle().shutdown(Shutdown::Drain));
+            eventually("it is closed", || pool.metrics().is_closed);
+            gate.open();
+            guest.join().unwrap();
+            ends.join().unwrap();
+        });
+    }
+}
+
 /// It drives its `LocalPool` in each wait, which a guest could not.
 #[test]
 fn an_owner_of_a_local_pool_is_no_guest() {
