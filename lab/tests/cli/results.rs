@@ -183,6 +183,9 @@ fn is_of_pattern(target: &str, pattern: &str) -> bool {
 /// Targets that differ in how a task waits for ten children.
 const FOR_SKYNET: &[&str] = &["tokio-join-set", "brigade-submit", "brigade-task-set"];
 
+/// Targets that have loops alone.
+const FOR_SHORT: &[&str] = &["fork-union", "paralight"];
+
 /// Names after the heading that begins with `heading` in the output of `list`, of what this program runs.
 fn listed(heading: &str) -> BTreeSet<String> {
     let list = text(&run(&mut lab(["list"])));
@@ -202,6 +205,7 @@ fn every_workload_runs_on_its_whole_family() {
     check_all(WORKLOADS, |(workload, metrics, family)| {
         let mut targets = listed(family);
         targets.retain(|target| workload.contains("skynet") || !FOR_SKYNET.contains(&&**target));
+        targets.retain(|target| !FOR_SHORT.contains(&&**target));
         targets.retain(|target| *family != "queues" || is_of_pattern(target, workload));
         assert!(targets.len() > 3, "{family}: {targets:?}");
         runs_on(workload, metrics, &targets.iter().map(String::as_str).collect());
@@ -280,7 +284,9 @@ fn a_borrowing_program_runs_on_all_able_pools() {
     for other in FOR_SKYNET.iter().chain(&["tokio"]) {
         assert!(targets.remove(*other), "its tasks may not");
     }
-    let targets = targets.iter().map(String::as_str).collect();
+    let all = targets.iter().map(String::as_str).collect();
+    runs_on("fork-join --program short --size 64", FORKS, &all);
+    let targets = all.into_iter().filter(|target| !FOR_SHORT.contains(target)).collect();
     let programs = [
         ["quicksort", "5000"],
         ["mergesort", "20000"],
