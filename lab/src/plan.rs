@@ -25,6 +25,7 @@ const QUICK: &str = "
     fork-join --program nqueens --size 9
     fork-join --program quicksort --size 200000
     fork-join --program nbody --size 100
+    fork-join --program short --size 1000
     steal --shots 25
     latency --sleep-ms 5 --bursts 12
     submit --pattern contended --messages 10000
@@ -125,6 +126,7 @@ const CHECK: &str = "
     fork-join --program nqueens --size 6
     fork-join --program quicksort --size 500
     fork-join --program uts --size 10
+    fork-join --program short --size 20
     steal --shots 5 --sibling-us 100
     fairness --chains 4 --millis 20 --limit-ms 20
     elastic --jobs 9 --keep-alive-ms 1 --block-ms 1 --bursts 3
