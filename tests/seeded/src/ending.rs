@@ -14,6 +14,7 @@ use brigade_sync::{Mutex, time as clock};
 
 use crate::levels::{Leaf, OnDrop, Place, within};
 use crate::machine::{self, clock::pass};
+use crate::meeting::Gate;
 use crate::program::{Busy, Ending, Level, LocalEnd, Pause, Wait};
 use crate::verb::How;
 use crate::waits::{FAR, LATE, POLL, in_turns, next_of};
@@ -22,7 +23,8 @@ use crate::waits::{FAR, LATE, POLL, in_turns, next_of};
 const SLOWLY: Duration = Duration::from_millis(5);
 
 /// Runs a program.
-pub(crate) fn run(Ending { pool, jobs, busy, outside, pause, how, cancels, local }: &Ending) {
+pub(crate) fn run(ending: &Ending) {
+    let Ending { pool, jobs, busy, outside, is_guest, pause, how, cancels, local } = ending;
     let counted = Arc::new(());
     if let Some(end) = local {
         end_local(*end, *how, *pause, (busy, outside), &counted);
@@ -36,8 +38,9 @@ pub(crate) fn run(Ending { pool, jobs, busy, outside, pause, how, cancels, local
             assert!(pool.try_execute(place).is_ok());
         }
         let (levels, wait) = outside.clone();
+        let waits = place(pool.handle(), levels, wait, &counted);
         let others = [
-            Some(beside(place(pool.handle(), levels, wait, &counted))),
+            Some(if *is_guest { beside_as_guest(pool.handle(), waits) } else { beside(waits) }),
             cancels.then(|| beside(cancelling(pool.handle()))),
         ];
         pause.take();
@@ -134,6 +137,19 @@ fn place(
 
 fn beside(main: impl FnOnce() + Send + 'static) -> Thread {
     NewThread::new("outside".into(), None, main).start().expect("a thread")
+}
+
+/// Like [`beside`], as a guest of the pool; returns once it is one.
+fn beside_as_guest(pool: Handle, main: impl FnOnce() + Send + 'static) -> Thread {
+    let begun = Arc::new(Gate::default());
+    let begins = begun.clone();
+    let body = move || {
+        begins.open();
+        main();
+    };
+    let thread = beside(move || pool.enter(|| brigade::scope(|_| body())));
+    block_on(begun.pass());
+    thread
 }
 
 /// Cancels a job whose drop takes long.

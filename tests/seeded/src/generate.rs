@@ -513,7 +513,8 @@ impl Source {
             Some(_) if self.one_in(2) => outside.0 = vec![Level::InPlace],
             Some(_) => {}
         }
-        Ending { pool, jobs, busy, outside, pause: self.pause(), how, cancels, local }
+        let (pause, is_guest) = (self.pause(), self.one_in(3));
+        Ending { pool, jobs, busy, outside, is_guest, pause, how, cancels, local }
     }
 
     fn ending_wait(&mut self) -> Wait {

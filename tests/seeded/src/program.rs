@@ -94,6 +94,8 @@ pub(crate) struct Ending {
     pub(crate) jobs: Vec<(Vec<Level>, Wait)>,
     pub(crate) busy: Vec<Busy>,
     pub(crate) outside: (Vec<Level>, Wait),
+    /// The thread outside has begun as a guest of the pool before that ends.
+    pub(crate) is_guest: bool,
     pub(crate) pause: Pause,
     /// Without it the pool is dropped.
     pub(crate) how: Option<How>,

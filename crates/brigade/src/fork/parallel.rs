@@ -15,7 +15,8 @@ use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicBool;
 use brigade_sync::{Mutex, call_user, time};
 
-use super::scoped::{install_here, join};
+use super::outside::install_here;
+use super::scoped::join;
 use crate::engine::{Worker, with_worker};
 
 /// The items of a [`par_for`], [`par_map`] or [`map_reduce`]: a range of `usize`, a reference to a slice, an array or a
@@ -409,7 +410,7 @@ struct Splits {
 }
 
 /// How long a part runs before it is split again, if that is not needed to give each thread a part: to hand over half of a part takes about a
-/// microsecond. Without it `fork-join --program short` takes twice as long.
+/// microsecond. Without it `fork-join --program short --size 64` takes twice as long.
 const PACE: Duration = Duration::from_micros(2);
 
 impl Splits {

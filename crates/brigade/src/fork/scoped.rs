@@ -6,18 +6,18 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_sync::Visit;
-use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, drop_contained, keep_tickets};
+use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, keep_tickets};
 
+use super::outside::{Uncalled, accepted, borrow, from_outside};
 use crate::engine::{
-    CURRENT, Group, Key, Shared, Worker, driven_pools, enter_outside, enter_pool, find,
-    is_worker_of, runs_in_place, wait_outside,
+    CURRENT, Group, Key, Shared, Worker, enter_outside, enter_pool, find, runs_in_place,
+    wait_outside,
 };
 use crate::handle::Handle;
 use crate::handle::join::Ended;
 use crate::pool::here;
 use crate::spawn::make_scopes;
-use crate::submission::watcher_of;
-use crate::values::{Priority, Reason, Watcher};
+use crate::values::{Priority, Reason};
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -168,70 +168,6 @@ fn with_worker_of<R>(pool: Key, call: impl FnOnce(Option<&Worker>) -> R) -> R {
     })
 }
 
-/// Calls a closure that forks for the pool: on this thread, as a guest if it is no worker. On a worker of another pool, and on a thread that
-/// runs pools without threads while it waits, a worker of the pool calls the closure.
-///
-/// # Errors
-/// As for [`Handle::install`].
-#[track_caller]
-pub(crate) fn take_part<F, R>(pool: Handle, call: F) -> Result<R, Reason>
-where
-    F: FnOnce() -> R + Send,
-    R: Send,
-{
-    let mut call = Uncalled(Some(call));
-    let mut result = None;
-    let (is_here, is_other) = CURRENT.with(|worker| match worker {
-        Some(own) if own.forks_for(pool.key) => {
-            // The thread may have entered another pool.
-            result = call.0.take().map(|call| enter_pool(&own.shared, call));
-            (true, false)
-        }
-        own => (false, own.is_some_and(|own| !own.is_guest())),
-    });
-    if !is_here && !is_other && !driven_pools().is_some_and(|pools| (pools.serves)()) {
-        let shared = find(pool.key)?;
-        if shared.is_closed() {
-            return Err(shared.refusal());
-        }
-        let outside = watcher_of(pool.key, Location::caller(), None, Some(Priority::Normal));
-        let mut run = || result = call.0.take().map(|call| outside.run_call(call));
-        outside.lend(|| shared.call_as_guest(&mut run));
-    }
-    match result {
-        Some(result) => Ok(result),
-        None => pool.install(call.take()),
-    }
-}
-
-/// Calls a closure for borrowing work on a pool: with `None` on a worker of the pool, and with the pool and this call on
-/// a foreign thread. A thread that owns the pool calls the closure as its worker.
-fn borrow<R>(
-    pool: Key,
-    place: &'static Location<'static>,
-    call: impl FnOnce(Option<(&Arc<Shared>, &Watcher)>) -> Result<R, Reason>,
-) -> Result<R, Reason> {
-    if is_worker_of(pool) {
-        return call(None);
-    }
-    let shared = find(pool)?;
-    let outside = watcher_of(pool, place, None, Some(Priority::Normal));
-    outside.lend(|| {
-        let (mut call, mut result) = (Some(call), None);
-        let mut run = |_: &Worker| {
-            if !shared.is_closed() {
-                result = call.take().map(|call| outside.run_call(|| call(None)));
-            }
-        };
-        let is_own = driven_pools().is_some_and(|pools| (pools.run_owned)(pool, &mut run));
-        match (result, call) {
-            (Some(result), _) => result,
-            (None, Some(call)) if !is_own => call(Some((&shared, &outside))),
-            _ => Err(shared.refusal()),
-        }
-    })
-}
-
 /// Calls two closures, in parallel if a worker is idle, and returns both results.
 ///
 /// On a worker, `join` runs on that worker's pool. On any other thread, it runs on the [current pool](Handle::current), and
@@ -326,24 +262,7 @@ where
     RB: Send,
 {
     let (Some(a), Some(b)) = (a.take(), b.take()) else { unreachable!("they are given once") };
-    accepted(take_part(here(), || join(a, b)))
-}
-
-/// Calls a closure on a worker: on this thread if it is a worker, else on a worker of the current pool.
-#[track_caller]
-pub(crate) fn install_here<R: Send>(call: impl FnOnce() -> R + Send) -> R {
-    if CURRENT.with(|worker| worker.is_some()) {
-        return call();
-    }
-    accepted(take_part(here(), call))
-}
-
-#[track_caller]
-pub(crate) fn accepted<R>(result: Result<R, Reason>) -> R {
-    match result {
-        Ok(result) => result,
-        Err(reason) => panic!("cannot run on the pool: {reason}"),
-    }
+    from_outside(|| join(a, b))
 }
 
 /// Calls a closure with a [`Scope`], and returns its result once all jobs of the scope have ended.
@@ -391,7 +310,7 @@ where
     R: Send,
 {
     let Some(body) = body.take() else { unreachable!("it is given once") };
-    accepted(take_part(here(), || scope(body)))
+    from_outside(|| scope(body))
 }
 
 /// Like [`scope`](scope()), but calls the closure on the calling thread; only the jobs run on the pool.
@@ -417,22 +336,6 @@ where
 #[inline]
 fn own_pool() -> Option<Handle> {
     CURRENT.with(|worker| worker.map(|worker| Handle { key: worker.shared.key }))
-}
-
-/// A closure whose drop is contained if it is not called.
-struct Uncalled<F>(Option<F>);
-
-impl<F> Uncalled<F> {
-    fn take(mut self) -> F {
-        let Some(closure) = self.0.take() else { unreachable!("it is taken once") };
-        closure
-    }
-}
-
-impl<F> Drop for Uncalled<F> {
-    fn drop(&mut self) {
-        drop_contained(self.0.take());
-    }
 }
 
 /// The body of a scope. Unlike a closure, one that is called in two places can be inlined in both: the frames of a recursion of scopes are

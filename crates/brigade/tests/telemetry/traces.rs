@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use brigade::{LocalPool, Pool, Shutdown, Trace, TraceError, WhenFull};
-use brigade_testkit::{Halt, eventually, test};
+use brigade_testkit::{Halt, Meeting, eventually, test};
 use serde_json::Value;
 
 /// Something that a thread did, in nanoseconds.
@@ -185,6 +185,25 @@ fn a_stolen_job_shows_the_steal() {
     assert_eq!(steal.len(), 1);
     assert_eq!((steal[0].track, steal[0].args["jobs"].as_u64()), (child.track, Some(1)));
     assert!(steal[0].from <= child.from);
+}
+
+#[test]
+fn a_guest_has_a_track_while_it_is_there() {
+    let pool = parked(2);
+    let tracing = pool.start_trace().unwrap();
+    let meeting = Meeting::of(2);
+    let call = || brigade::join(|| meeting.attend(), || meeting.attend());
+    thread::scope(|s| {
+        let main = thread::Builder::new().name("main".into());
+        let guest = main.spawn_scoped(s, || pool.enter(call)).unwrap();
+        assert_eq!(guest.join().unwrap(), (true, true));
+    });
+    let read = read(&tracing.finish());
+    let track = read.tracks.iter().find(|(_, name)| *name == "guest 0 (main)").unwrap().0;
+    assert_eq!(read.named("job").iter().filter(|job| job.track == *track).count(), 1);
+    let steal = read.named("steal from guest 0");
+    assert_eq!((steal.len(), steal[0].args["forks"].as_u64()), (1, Some(1)));
+    assert!(!read.shown.iter().any(|shown| shown.track == *track && shown.name.contains("before")));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use paralight::threads::{
     CpuPinningPolicy, RangeStrategy, ThreadCount, ThreadPool, ThreadPoolBuilder,
 };
 
+use super::sequential::Sequential;
 use crate::tally::Tally;
 use crate::target::fork::{ForkJoin, Tree};
 
@@ -34,16 +35,15 @@ impl<P: Loops> ForkJoin for LoopsOnly<P> {
     }
 
     fn join<A: Send, B: Send>(
-        (): &mut (),
+        context: &mut (),
         a: impl FnOnce(&mut ()) -> A + Send,
         b: impl FnOnce(&mut ()) -> B + Send,
     ) -> (A, B) {
-        (a(&mut ()), b(&mut ()))
+        Sequential::join(context, a, b)
     }
 
     fn explore<T: Tree>(context: &mut (), root: T, answer: &'static Tally) {
-        root.count(answer);
-        (0..root.width()).for_each(|index| Self::explore(context, root.child(index), answer));
+        Sequential::explore(context, root, answer);
     }
 
     fn for_each_below(

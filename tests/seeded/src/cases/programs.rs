@@ -171,6 +171,7 @@ fn work_off_the_pool_waits_for_a_future_that_only_the_end_of_the_pool_ends() -> 
             outside: (vec![InADrop], ByJoin),
             pause: Nothing,
             how: None,
+            is_guest: false,
             cancels: false,
             local: None,
         }),

@@ -62,9 +62,11 @@ impl Worker {
         self.forks.is_empty()
     }
 
-    /// How many threads may run parts at once: a guest runs in place of a worker.
+    /// How many threads may run parts at once, with those that forks start: a guest runs in place of a worker.
     pub(crate) fn threads(&self) -> usize {
-        self.shared.idle.snapshot().live() - usize::from(self.is_guest())
+        let shared = &*self.shared;
+        let live = shared.idle.snapshot().live() - usize::from(self.is_guest());
+        live.max(shared.config.size.core)
     }
 
     /// The position of the next fork.

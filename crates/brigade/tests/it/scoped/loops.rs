@@ -124,6 +124,20 @@ fn a_newly_idle_worker_shares_a_loop(builder: Builder) {
     assert_eq!(ran.into_inner(), 100);
 }
 
+/// Caught: of as many long items as threads, one thread ran two.
+#[test]
+fn as_many_items_as_threads_run_at_once() {
+    for prestart in [1, 4] {
+        let pool = Pool::builder().threads(4).prestart(prestart).build().unwrap();
+        let all = || {
+            let meeting = Meeting::of(4);
+            par_for(0..4, 1, |_| assert!(meeting.attend()));
+        };
+        pool.install(all).unwrap();
+        pool.enter(all);
+    }
+}
+
 #[test(for_every_pool)]
 fn an_items_panic_ends_the_loop(pool: &Pool) {
     for fails in [0, 50, 99] {
