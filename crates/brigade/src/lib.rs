@@ -250,6 +250,7 @@ work with this one](guide::works_with).\n\n"
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
+//     absent
 //     guide
 //     integrations
 //     sim
@@ -271,6 +272,7 @@ mod spawn;
 
 mod handle;
 
+mod absent;
 mod engine;
 mod fork;
 // The guide is text: its examples need these features, but readers need none.
@@ -321,7 +323,7 @@ pub use brigade_observe::{Histograms, Times};
 #[doc(hidden)]
 pub use brigade_sync::thread::parallelism as default_threads;
 pub use brigade_sync::thread::{NewThread, Thread};
-pub use brigade_task::{Cause, Causes, JoinError, Panic, Spawnable};
+pub use brigade_task::{Callable, Cause, Causes, JoinError, Panic, Spawnable};
 #[cfg(feature = "trace")]
 #[doc(inline)]
 pub use brigade_trace::{Trace, TraceError};
@@ -339,6 +341,10 @@ pub use integrations::OrxScope;
 #[cfg(feature = "unstable-foreign")]
 #[doc(hidden)]
 pub use integrations::foreign;
+// Of this name rustc alone suggests `JobBuilder`.
+#[doc(hidden)]
+#[deprecated(note = "here this is `Pool::builder()`")]
+pub type PoolBuilder = Builder;
 pub use limited::Limited;
 pub use pool::{
     Builder, Pool, ThreadName, blocking, current_priority, current_worker, current_worker_index,

@@ -23,7 +23,7 @@
 //! act
 //! error   work
 //! values
-//! cause   contain   spawnable
+//! bounds   cause   contain
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -42,9 +42,10 @@
 //     act
 //     error   work
 //     values
-//     cause   contain   region   spawnable
+//     bounds   cause   contain   region
 
 mod act;
+mod bounds;
 mod boxed;
 mod canceller;
 mod cause;
@@ -57,11 +58,11 @@ mod job;
 mod join;
 mod region;
 mod scoped;
-mod spawnable;
 mod values;
 mod work;
 
 pub use act::{Asked, Outcome};
+pub use bounds::{Callable, Spawnable};
 pub use boxed::is_large;
 pub use canceller::Canceller;
 pub use cause::{Cause, Causes};
@@ -83,7 +84,6 @@ pub use scoped::{
 #[cfg(feature = "unstable-foreign")]
 #[doc(hidden)]
 pub use scoped::{ScopeWith, scope_with};
-pub use spawnable::Spawnable;
 pub use values::Values;
 pub use work::Work;
 

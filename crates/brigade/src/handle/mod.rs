@@ -175,6 +175,14 @@ impl Handle {
         size.core..=size.max
     }
 
+    // Of rayon's name rustc alone says nothing.
+    #[doc(hidden)]
+    #[must_use]
+    #[deprecated(note = "here this is `*size().end()`")]
+    pub fn current_num_threads(&self) -> usize {
+        *self.size().end()
+    }
+
     /// Changes the size of the pool, without interrupting or losing a job.
     ///
     /// Surplus threads end: idle threads at once, busy threads after the current job. If the new size is larger, more
@@ -267,6 +275,13 @@ impl Handle {
     #[doc(alias = "await_complete")]
     pub fn wait_idle(&self) -> bool {
         self.wait_until_idle(None)
+    }
+
+    // Of this name of threadpool and rusty_pool rustc alone says nothing.
+    #[doc(hidden)]
+    #[deprecated(note = "here this is `wait_idle`")]
+    pub fn join(&self) {
+        self.wait_idle();
     }
 
     /// Like [`wait_idle`](Self::wait_idle), but waits for at most `timeout`. Returns `false` once `timeout` has

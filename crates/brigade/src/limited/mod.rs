@@ -54,7 +54,7 @@ use core::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
 
-use brigade_task::{Job, Spawnable};
+use brigade_task::{Callable, Job, Spawnable};
 
 use crate::engine::{class_here, reach_once};
 use crate::handle::{Handle, JoinHandle};
@@ -153,7 +153,7 @@ impl Limited {
     /// assert_eq!(pool.metrics().returned, 1);
     /// ```
     #[track_caller]
-    pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
+    pub fn execute<F: Callable + Send + 'static>(&self, job: F) {
         expect_accepted(self.add_closure::<_, ()>(job, Location::caller()));
     }
 
@@ -172,7 +172,7 @@ impl Limited {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[track_caller]
-    pub fn try_execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
+    pub fn try_execute<F: Callable + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
         self.add_closure(job, Location::caller())
     }
 
@@ -196,7 +196,7 @@ impl Limited {
     #[track_caller]
     pub fn submit<F, T>(&self, job: F) -> JoinHandle<T>
     where
-        F: FnOnce() -> T + Send + 'static,
+        F: Callable<T> + Send + 'static,
         T: Send + 'static,
     {
         let handle = expect_accepted(self.add_closure(job, Location::caller()));
@@ -218,7 +218,7 @@ impl Limited {
     #[track_caller]
     pub fn try_submit<F, T>(&self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
     where
-        F: FnOnce() -> T + Send + 'static,
+        F: Callable<T> + Send + 'static,
         T: Send + 'static,
     {
         let handle = self.add_closure(job, Location::caller())?;

@@ -6,7 +6,7 @@
 
 use core::future::Future;
 
-use brigade_task::Spawnable;
+use brigade_task::{Callable, Spawnable};
 
 use super::default_pool::here;
 use crate::engine::{Worker, stopping, with_member, with_worker};
@@ -36,7 +36,7 @@ use crate::values::{Priority, Reason, Rejected, WorkerInfo};
 /// ```
 #[inline]
 #[track_caller]
-pub fn execute<F: FnOnce() + Send + 'static>(job: F) {
+pub fn execute<F: Callable + Send + 'static>(job: F) {
     here().execute(job);
 }
 
@@ -52,7 +52,7 @@ pub fn execute<F: FnOnce() + Send + 'static>(job: F) {
 /// ```
 #[inline]
 #[track_caller]
-pub fn try_execute<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<F>> {
+pub fn try_execute<F: Callable + Send + 'static>(job: F) -> Result<(), Rejected<F>> {
     here().try_execute(job)
 }
 
@@ -78,7 +78,7 @@ pub fn try_execute<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[track_caller]
-pub fn try_execute_locally<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<F>> {
+pub fn try_execute_locally<F: Callable + Send + 'static>(job: F) -> Result<(), Rejected<F>> {
     match with_member(|own| own.map(|own| own.shared.key)) {
         Some(key) => Handle { key }.try_execute(job),
         None => Err(Rejected::new(job, Reason::NotAWorker)),
@@ -119,7 +119,7 @@ pub fn current_priority() -> Priority {
 #[track_caller]
 pub fn submit<F, T>(job: F) -> JoinHandle<T>
 where
-    F: FnOnce() -> T + Send + 'static,
+    F: Callable<T> + Send + 'static,
     T: Send + 'static,
 {
     here().submit(job)
@@ -138,7 +138,7 @@ where
 #[track_caller]
 pub fn try_submit<F, T>(job: F) -> Result<JoinHandle<T>, Rejected<F>>
 where
-    F: FnOnce() -> T + Send + 'static,
+    F: Callable<T> + Send + 'static,
     T: Send + 'static,
 {
     here().try_submit(job)

@@ -9,6 +9,8 @@ mod free;
 use core::ops::Deref;
 use std::sync::Arc;
 
+use brigade_task::Callable;
+
 use crate::engine::Shared;
 use crate::handle::{Handle, JoinHandle, end};
 use crate::submission::submit as submit_to;
@@ -125,7 +127,7 @@ impl Pool {
     /// ```
     #[inline(always)]
     #[track_caller]
-    pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
+    pub fn execute<F: Callable + Send + 'static>(&self, job: F) {
         expect_accepted(submit_to::<_, ()>(&self.shared, job, None));
     }
 
@@ -147,7 +149,7 @@ impl Pool {
     /// ```
     #[inline(always)]
     #[track_caller]
-    pub fn try_execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
+    pub fn try_execute<F: Callable + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
         submit_to(&self.shared, job, Some(WhenFull::Reject))
     }
 
@@ -176,7 +178,7 @@ impl Pool {
     #[track_caller]
     pub fn submit<F, T>(&self, job: F) -> JoinHandle<T>
     where
-        F: FnOnce() -> T + Send + 'static,
+        F: Callable<T> + Send + 'static,
         T: Send + 'static,
     {
         JoinHandle::new(expect_accepted(submit_to(&self.shared, job, None)), self.shared.key)
@@ -188,7 +190,7 @@ impl Pool {
     #[track_caller]
     pub fn spawn_blocking<F, T>(&self, job: F) -> JoinHandle<T>
     where
-        F: FnOnce() -> T + Send + 'static,
+        F: Callable<T> + Send + 'static,
         T: Send + 'static,
     {
         self.submit(job)

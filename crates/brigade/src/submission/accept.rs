@@ -5,7 +5,9 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_sync::OnceLock;
-use brigade_task::{HandledJob, Job, Work, has_job_values, is_large, may_have_job_values};
+use brigade_task::{
+    Callable, HandledJob, Job, Work, has_job_values, is_large, may_have_job_values,
+};
 
 use super::{Admitted, Submission};
 use crate::engine::{
@@ -50,7 +52,7 @@ impl Handle {
     /// ```
     #[inline(always)]
     #[track_caller]
-    pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
+    pub fn execute<F: Callable + Send + 'static>(&self, job: F) {
         expect_accepted(submit::<_, ()>(self.key, job, None));
     }
 
@@ -75,7 +77,7 @@ impl Handle {
     /// ```
     #[inline(always)]
     #[track_caller]
-    pub fn try_execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
+    pub fn try_execute<F: Callable + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
         submit(self.key, job, Some(WhenFull::Reject))
     }
 
@@ -99,7 +101,7 @@ impl Handle {
     #[track_caller]
     pub fn submit<F, T>(&self, job: F) -> JoinHandle<T>
     where
-        F: FnOnce() -> T + Send + 'static,
+        F: Callable<T> + Send + 'static,
         T: Send + 'static,
     {
         JoinHandle::new(expect_accepted(submit(self.key, job, None)), self.key)
@@ -122,7 +124,7 @@ impl Handle {
     #[track_caller]
     pub fn try_submit<F, T>(&self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
     where
-        F: FnOnce() -> T + Send + 'static,
+        F: Callable<T> + Send + 'static,
         T: Send + 'static,
     {
         let handle = submit(self.key, job, Some(WhenFull::Reject))?;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::panic::Location;
 use std::time::Instant;
 
-use brigade_task::{Job, is_large};
+use brigade_task::{Callable, Job, is_large};
 
 use super::accept::{accept, inherits, submit_job};
 use super::boxed::{make_job, unbox, unmade};
@@ -194,7 +194,7 @@ impl JobBuilder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[track_caller]
-    pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
+    pub fn execute<F: Callable + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
         self.submit_job(job, Location::caller(), identity)
     }
 
@@ -212,7 +212,7 @@ impl JobBuilder {
     #[track_caller]
     pub fn submit<F, T>(self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
     where
-        F: FnOnce() -> T + Send + 'static,
+        F: Callable<T> + Send + 'static,
         T: Send + 'static,
     {
         let key = self.key;

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use brigade_task::Job;
+use brigade_task::{Callable, Job};
 
 use super::accept::submit_job;
 use super::boxed::{make_job, returned, unmade};
@@ -64,7 +64,7 @@ impl JobOnWorker {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[track_caller]
-    pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
+    pub fn execute<F: Callable + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
         self.submit(job).map(drop)
     }
 
@@ -85,7 +85,7 @@ impl JobOnWorker {
     #[track_caller]
     pub fn submit<F, T>(self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
     where
-        F: FnOnce() -> T + Send + 'static,
+        F: Callable<T> + Send + 'static,
         T: Send + 'static,
     {
         let Self { key, index, options } = self;

@@ -7,6 +7,7 @@ use std::panic::Location;
 
 use brigade_sync::awaited::{Awaited, note};
 use brigade_sync::budget::{self, Turn};
+use brigade_task::Callable;
 
 use super::accept::{accept, submit_job};
 use super::boxed::{make_job, returned, unmade};
@@ -148,7 +149,7 @@ impl Reserved {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[track_caller]
-    pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
+    pub fn execute<F: Callable + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
         self.submit_job(job, Location::caller())
     }
 
@@ -167,7 +168,7 @@ impl Reserved {
     #[track_caller]
     pub fn submit<F, T>(self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
     where
-        F: FnOnce() -> T + Send + 'static,
+        F: Callable<T> + Send + 'static,
         T: Send + 'static,
     {
         let key = self.builder.key;

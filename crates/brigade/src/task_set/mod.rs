@@ -61,7 +61,7 @@ use std::sync::Arc;
 use brigade_sync::budget::Turn;
 #[cfg(doc)]
 use brigade_task::JoinError;
-use brigade_task::{Completions, Job, Spawnable, is_large};
+use brigade_task::{Callable, Completions, Job, Spawnable, is_large};
 
 use crate::engine::{Group, Members, Permit, class_here, reach_once};
 use crate::handle::Handle;
@@ -224,7 +224,7 @@ impl<T> TaskSet<T> {
     #[track_caller]
     pub fn submit<F>(&mut self, job: F) -> usize
     where
-        F: FnOnce() -> T + Send + 'static,
+        F: Callable<T> + Send + 'static,
         T: Send + 'static,
     {
         expect_accepted(self.add_closure(job, Options::default(), Location::caller()))
@@ -248,7 +248,7 @@ impl<T> TaskSet<T> {
     #[track_caller]
     pub fn try_submit<F>(&mut self, job: F) -> Result<usize, Rejected<F>>
     where
-        F: FnOnce() -> T + Send + 'static,
+        F: Callable<T> + Send + 'static,
         T: Send + 'static,
     {
         self.add_closure(job, Options::default(), Location::caller())

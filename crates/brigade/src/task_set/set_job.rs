@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::panic::Location;
 use std::time::Instant;
 
-use brigade_task::Spawnable;
+use brigade_task::{Callable, Spawnable};
 
 use super::TaskSet;
 use crate::spawn::Boxed;
@@ -68,7 +68,7 @@ impl<T: Send + 'static> SetJob<'_, T> {
     #[track_caller]
     pub fn submit<F>(self, job: F) -> Result<usize, Rejected<F>>
     where
-        F: FnOnce() -> T + Send + 'static,
+        F: Callable<T> + Send + 'static,
     {
         self.set.add_closure(job, self.options, Location::caller())
     }

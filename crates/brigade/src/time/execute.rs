@@ -6,6 +6,8 @@ use core::task::{Context, Poll, ready};
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
+use brigade_task::Callable;
+
 use super::large::box_if_large;
 use super::schedule::{many, once, schedule};
 use super::sleep::{Sleep, sleep_until};
@@ -137,7 +139,7 @@ impl DelayedJob {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[track_caller]
-    pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
+    pub fn execute<F: Callable + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
         let (Self { job: builder, time }, place) = (self, Location::caller());
         box_if_large!(job: F => schedule(builder, place, time, None, once, job))
     }
@@ -161,7 +163,7 @@ impl DelayedJob {
     #[track_caller]
     pub fn submit<F, T>(self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
     where
-        F: FnOnce() -> T + Send + 'static,
+        F: Callable<T> + Send + 'static,
         T: Send + 'static,
     {
         let Self { job: builder, time } = self;
@@ -271,7 +273,7 @@ impl PeriodicJob {
 /// assert_eq!(receiver.recv(), Ok(42));
 /// ```
 #[track_caller]
-pub fn execute_after<F: FnOnce() + Send + 'static>(delay: Duration, closure: F) -> Timer {
+pub fn execute_after<F: Callable + Send + 'static>(delay: Duration, closure: F) -> Timer {
     expect_accepted(job().after(delay).execute(closure))
 }
 
@@ -288,7 +290,7 @@ pub fn execute_after<F: FnOnce() + Send + 'static>(delay: Duration, closure: F) 
 /// assert_eq!(receiver.recv(), Ok(42));
 /// ```
 #[track_caller]
-pub fn execute_at<F: FnOnce() + Send + 'static>(time: Instant, closure: F) -> Timer {
+pub fn execute_at<F: Callable + Send + 'static>(time: Instant, closure: F) -> Timer {
     expect_accepted(job().at(time).execute(closure))
 }
 
@@ -327,7 +329,7 @@ pub fn execute_every<F: FnMut() + Send + 'static>(period: Duration, closure: F) 
 #[track_caller]
 pub fn submit_after<F, T>(delay: Duration, closure: F) -> JoinHandle<T>
 where
-    F: FnOnce() -> T + Send + 'static,
+    F: Callable<T> + Send + 'static,
     T: Send + 'static,
 {
     expect_accepted(job().after(delay).submit(closure))

@@ -24,6 +24,7 @@ use super::part::Part;
 use super::tickets::Tickets;
 use super::wakers::Wakers;
 use crate::act::{Action, Outcome, Payload, inspect};
+use crate::bounds::{Callable, Spawnable};
 use crate::boxed::is_large;
 use crate::cause::Cause;
 use crate::cell::frames::cancel_polled;
@@ -33,7 +34,6 @@ use crate::error::JoinError;
 use crate::job::Job;
 use crate::join::JoinHandle;
 use crate::region::{OfScope, Region};
-use crate::spawnable::Spawnable;
 
 /// A runner of the jobs of scopes: a pool.
 pub trait Scopes: Sync {
@@ -329,7 +329,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[doc(alias = "spawn")]
-    pub fn execute<F: FnOnce() + Send + 'scope>(&self, closure: F) {
+    pub fn execute<F: Callable + Send + 'scope>(&self, closure: F) {
         let part =
             if size_of::<F>() <= 2 * size_of::<usize>() && align_of::<F>() <= align_of::<usize>() {
                 self.part(closure)
@@ -389,7 +389,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// ```
     pub fn submit<F, T>(&'scope self, closure: F) -> ScopedJoinHandle<'scope, T>
     where
-        F: FnOnce() -> T + Send + 'scope,
+        F: Callable<T> + Send + 'scope,
         T: Send + 'scope,
     {
         match const { is_large::<F>() } {

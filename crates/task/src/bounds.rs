@@ -1,4 +1,4 @@
-//! The bound of `spawn`, with an error message for closures.
+//! The bounds of what a pool runs, each with an error message that names the call for the other.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -41,3 +41,28 @@ impl<F: Future + ?Sized> Spawnable for F {
         call_user(|| self.poll(context))
     }
 }
+
+/// A closure without arguments, as `execute` and `submit` take it. Every [`FnOnce`] without arguments implements it, and
+/// nothing else does.
+///
+/// The compiler's own advice for a future is to wrap it in a closure, whose result would be a future that nothing
+/// polls:
+///
+/// ```compile_fail,E0277
+/// brigade::submit(async { 42 }); // Note: to run a future, write `spawn(future)`.
+/// ```
+/// ```
+/// assert_eq!(brigade::spawn(async { 42 }).join()?, 42);
+/// assert_eq!(brigade::submit(|| 42).join()?, 42);
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a closure without arguments",
+    label = "not a closure without arguments",
+    note = "to run a future, write `spawn(future)`: a closure that returns one never runs it"
+)]
+pub trait Callable<T = ()>: FnOnce() -> T {}
+
+// Otherwise the message would be about `FnOnce`.
+#[diagnostic::do_not_recommend]
+impl<F: FnOnce() -> T, T> Callable<T> for F {}
