@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# Before a release, and after a change of a manifest: `ci/release.sh [deny | package [ARGUMENTS] | msrv | size [--exact | --write]]`, all four by
-# default.
+# Before a release, and after a change of a manifest: `ci/release.sh [deny | package [ARGUMENTS] | docs | msrv | size [--exact | --write]]`, all five
+# by default.
 #
 # `deny` compares licences, sources and versions of all dependencies with `deny.toml`, by cargo-deny; without that it is skipped, with a note.
 #
 # `package` packages what is published and builds each package from what is in it; then counts the packages that a new program locks and
 # builds for it. `ci/release.sh package --no-verify` builds nothing. Needs the registry: what a new program locks are the newest versions.
+#
+# `docs` builds the documentation of each package from what `package` has packed, as docs.rs does: by a nightly toolchain, with the features
+# and flags that the manifest names. It goes in the order in which the packages can be published, and gives each only those before it.
 #
 # `msrv` checks the oldest Rust that Cargo.toml names (`rust-version`), and the oldest dependencies. No locked dependency of a published
 # crate may need a newer Rust. The published crates must build with that toolchain, and with the oldest versions that their manifests allow,
@@ -88,6 +91,40 @@ package() (
     count '' 9 8
     # The others are those of other systems: `polling` and what it needs.
     count '"io"' 23 13
+)
+
+docs() (
+    if ! RUSTUP_AUTO_INSTALL=0 cargo +nightly --version >/dev/null 2>&1; then
+        echo 'skipped: docs needs a nightly toolchain (rustup toolchain install nightly)'
+        return
+    fi
+    version="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)"
+    target="$(realpath -m "${CARGO_TARGET_DIR:-target}")"
+    scratch="$(mktemp -d)"
+    trap 'rm -rf "$scratch"' EXIT
+
+    while read -r crate; do
+        root="$scratch/$crate-$version"
+        tar -xzf "$target/package/$crate-$version.crate" -C "$scratch"
+        mapfile -t options < <(python3 - "$root/Cargo.toml" <<'PYTHON'
+import sys, tomllib
+
+with open(sys.argv[1], "rb") as file:
+    docs = tomllib.load(file)["package"].get("metadata", {}).get("docs", {}).get("rs", {})
+print("-D warnings", *docs.get("rustdoc-args", ["--cfg docsrs"]))
+print(*["--all-features"] * docs.get("all-features", False), f"--features={','.join(docs.get('features', []))}", sep="\n")
+PYTHON
+        )
+        printf '[workspace]\n' >> "$root/Cargo.toml"
+        [[ ! -s "$scratch/before" ]] || { echo '[patch.crates-io]'; cat "$scratch/before"; } >> "$root/Cargo.toml"
+        rm -f "$root/Cargo.lock"
+        (
+            cd "$root"
+            RUSTDOCFLAGS="${options[0]}" CARGO_TARGET_DIR="$target/docs.rs" cargo +nightly doc --quiet --no-deps --lib "${options[@]:1}"
+        )
+        printf '%s = { path = "%s" }\n' "$crate" "$root" >> "$scratch/before"
+        echo "documented $crate"
+    done < <(ci/packages.py order)
 )
 
 msrv() (
@@ -182,7 +219,7 @@ size() {
 }
 
 case "${1-}" in
-    deny | package | msrv | size) "$@" ;;
-    '') deny && package && msrv && size ;;
-    *) echo 'usage: ci/release.sh [deny | package [ARGUMENTS] | msrv | size [--exact | --write]]' >&2 && exit 2 ;;
+    deny | package | docs | msrv | size) "$@" ;;
+    '') deny && package && docs && msrv && size ;;
+    *) echo 'usage: ci/release.sh [deny | package [ARGUMENTS] | docs | msrv | size [--exact | --write]]' >&2 && exit 2 ;;
 esac
