@@ -6,7 +6,9 @@ cd "$(dirname "$0")"
 cargo build --release --locked --bin thumbnails
 store="$(mktemp -d)"
 trap 'kill $(jobs -p) 2> /dev/null; wait; rm -rf "$store"' EXIT
-nats-server -a 127.0.0.1 -p 4222 -js -sd "$store" &
+# For images of `max_body`.
+echo 'max_payload: 9MB' > "$store/nats.conf"
+nats-server -c "$store/nats.conf" -a 127.0.0.1 -p 4222 -js -sd "$store/jetstream" &
 until (echo > /dev/tcp/127.0.0.1/4222) 2> /dev/null; do
     kill -0 $!
     sleep 0.1

@@ -65,6 +65,6 @@ fn main() -> Result<(), Failure> {
     let mut expected: Vec<_> = (1..=10).map(|page| format!("you asked for /{page}")).collect();
     expected.sort();
     assert_eq!(texts, expected);
-    println!("reqwest's client, brigade's threads");
+    println!("reqwest got {} pages on brigade's threads, the first: {}", texts.len(), texts[0]);
     Ok(())
 }

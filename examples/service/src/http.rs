@@ -124,7 +124,9 @@ impl Http {
         let body = Limited::new(request.into_body(), settings.max_body).collect();
         let image = match brigade::timeout(settings.client_time(), body).await {
             Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(wrong)) if wrong.is::<LengthLimitError>() => return refused(&Refused::TooLarge),
+            Ok(Err(wrong)) if wrong.is::<LengthLimitError>() => {
+                return refused(&Refused::TooLarge(settings.max_body));
+            }
             Ok(Err(wrong)) => return error(StatusCode::BAD_REQUEST, &wrong.to_string()),
             Err(_) => {
                 return error(StatusCode::REQUEST_TIMEOUT, "the image did not arrive in time");
@@ -211,9 +213,12 @@ impl Http {
         stored.map_err(|wrong| unwell(wrong.to_string()))?.ok_or_else(none)
     }
 
-    /// Streams results and counts of the queue as they come. A client that is too slow misses some, and is told how many.
+    /// Streams the last results, and then results and counts of the queue as they come. A client that is too slow misses some, and is told how
+    /// many.
     fn events(&self) -> Answer {
-        let state = (self.service.subscribe(), self.service.clone());
+        let (last, events) = self.service.events.listen();
+        let first = stream::iter([vec![self.service.counts()], last].concat());
+        let state = (events, self.service.clone());
         let events = stream::unfold(state, |(mut events, service)| async {
             let end = async {
                 service.until(Stage::Ending).await;
@@ -229,7 +234,8 @@ impl Http {
             };
             Some((Ok::<_, Infallible>(Frame::data(bytes)), (events, service)))
         });
-        let body = BodyExt::boxed_unsync(StreamBody::new(events.boxed()));
+        let first = first.map(|bytes| Ok(Frame::data(bytes)));
+        let body = BodyExt::boxed_unsync(StreamBody::new(first.chain(events).boxed()));
         let mut answer = Response::new(body);
         let headers = answer.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -276,11 +282,12 @@ fn refused(why: &Refused) -> Answer {
         Refused::Full => (StatusCode::TOO_MANY_REQUESTS, "too many jobs wait; try again"),
         Refused::Unwell(trouble) => (StatusCode::SERVICE_UNAVAILABLE, trouble.as_str()),
         Refused::Ending => (StatusCode::SERVICE_UNAVAILABLE, "the service ends"),
-        Refused::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the image is too large"),
+        Refused::TooLarge(most) => {
+            let text = format!("the image is too large: at most {most} bytes");
+            return error(StatusCode::PAYLOAD_TOO_LARGE, &text);
+        }
     };
     let mut answer = error(status, text);
-    if status != StatusCode::PAYLOAD_TOO_LARGE {
-        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
-    }
+    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     answer
 }

@@ -79,7 +79,7 @@ pub struct Table(Arc<Mutex<HashMap<Id, Job>>>);
 
 impl Table {
     fn lock(&self) -> MutexGuard<'_, HashMap<Id, Job>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Takes a name for a job, unless a job under way has it.
@@ -143,6 +143,11 @@ impl Drop for Claim {
     fn drop(&mut self) {
         self.table.lock().remove(&self.id);
     }
+}
+
+/// Locks, also after a panic under the lock: what it protects is whole between any two statements.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

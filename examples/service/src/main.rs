@@ -4,6 +4,7 @@
 //! writes. So a request is answered, if only by a refusal, while all threads of the other pools are busy.
 
 mod config;
+mod events;
 mod http;
 mod jobs;
 mod queue;

@@ -110,7 +110,7 @@ impl Queue {
     /// Returns when the server has stored the job.
     pub async fn publish(&self, id: &Id, terms: Terms, image: Bytes) -> Result<(), Refused> {
         if image.len() > self.limit {
-            return Err(Refused::TooLarge);
+            return Err(Refused::TooLarge(self.limit));
         }
         let mut headers = HeaderMap::new();
         headers.insert(NATS_MESSAGE_ID, id.as_str());

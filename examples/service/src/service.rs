@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use brigade::{Cause, Handle, JobBuilder, JoinError, JoinHandle, Priority, Reason};
@@ -10,19 +10,17 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use thumbnails::work;
-use tokio::sync::{Semaphore, broadcast, watch};
+use tokio::sync::{Semaphore, watch};
 use tracing::{Instrument, Span, info, warn};
 
 use crate::config::Settings;
-use crate::jobs::{Claim, Id, State, Table};
+use crate::events::{Events, event};
+use crate::jobs::{Claim, Id, State, Table, lock};
 use crate::queue::Queue;
 use crate::store::Store;
 
 /// How long to wait before the next attempt to store a result.
 const RETRY: Duration = Duration::from_millis(200);
-
-/// How many events a slow reader may be behind before it misses some.
-const EVENTS: usize = 32;
 
 /// How a job is to be done.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
@@ -87,8 +85,8 @@ pub enum Refused {
     Unwell(String),
     /// The service ends.
     Ending,
-    /// For the queue.
-    TooLarge,
+    /// The most bytes of an image.
+    TooLarge(usize),
 }
 
 /// All that requests, messages and the end of the process share.
@@ -101,7 +99,7 @@ pub struct Service {
     pub table: Table,
     pub store: Store,
     pub queue: Option<Queue>,
-    events: broadcast::Sender<Bytes>,
+    pub events: Events,
     /// How many results can't be stored, and why.
     trouble: Mutex<(usize, String)>,
     /// Room for jobs in this process, from their acceptance to their stored results.
@@ -129,7 +127,7 @@ impl Service {
             table: Table::default(),
             store,
             queue,
-            events: broadcast::Sender::new(EVENTS),
+            events: Events::default(),
             trouble: Mutex::default(),
             ends: Mutex::default(),
             stage: watch::Sender::new(Stage::Serving),
@@ -256,7 +254,7 @@ impl Service {
         }
         drop(claim);
         if is_first {
-            self.send("result", || json!({ "id": id, "result": state }));
+            self.events.send_result(&json!({ "id": id, "result": state }));
         }
     }
 
@@ -302,30 +300,24 @@ impl Service {
         lock(&self.ends).clone()
     }
 
-    pub fn subscribe(&self) -> broadcast::Receiver<Bytes> {
-        self.events.subscribe()
-    }
-
     /// Tells those that listen how many jobs there are.
     pub fn tell_of_queue(&self) {
-        self.send("queue", || {
-            let metrics = self.work.metrics();
-            json!({
-                "queued": metrics.queued,
-                "running": metrics.running,
-                "capacity": self.settings.capacity,
-                "rejected": metrics.rejected,
-                "ends": self.ends(),
-            })
-        });
+        if self.events.has_listeners() {
+            self.events.send(self.counts());
+        }
     }
 
-    /// Sends an event to all that listen, in the form of server-sent events.
-    fn send(&self, event: &str, data: impl FnOnce() -> serde_json::Value) {
-        if self.events.receiver_count() > 0 {
-            // An error says that the last listener has gone.
-            _ = self.events.send(format!("event: {event}\ndata: {}\n\n", data()).into());
-        }
+    /// How many jobs there are, as an event.
+    pub fn counts(&self) -> Bytes {
+        let metrics = self.work.metrics();
+        let counts = json!({
+            "queued": metrics.queued,
+            "running": metrics.running,
+            "capacity": self.settings.capacity,
+            "rejected": metrics.rejected,
+            "ends": self.ends(),
+        });
+        event("queue", &counts)
     }
 }
 
@@ -345,8 +337,4 @@ fn encode(state: &State) -> Bytes {
 
 fn unwell(error: io::Error) -> Refused {
     Refused::Unwell(error.to_string())
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use hyper::Method;
+use serde_json::Value;
 
 use crate::support::{Folder, Service, eventually, noise, plain, quick, slow};
 
@@ -71,7 +72,7 @@ fn a_bad_request_names_its_fault() {
         (Method::POST, "/jobs?size=4", quick(1), 400, "unknown field"),
         (Method::POST, "/jobs?side=0", quick(1), 400, "side must be 1 to"),
         (Method::POST, "/jobs?priority=urgent", quick(1), 400, "high"),
-        (Method::POST, "/jobs", vec![0; 1001], 413, "too large"),
+        (Method::POST, "/jobs", vec![0; 1001], 413, "at most 1000 bytes"),
         (Method::GET, "/jobs/none", vec![], 404, "no such job"),
         (Method::GET, "/jobs/.probe", vec![], 400, "an id has"),
         (Method::GET, "/jobs/../etc", vec![], 400, "an id has"),
@@ -199,6 +200,29 @@ fn a_slow_reader_misses_events_and_is_told() {
         line.clear();
         slow.read_line(&mut line).unwrap();
     }
+}
+
+#[test]
+fn a_late_reader_gets_the_counts_and_the_last_20_results_once() {
+    let service = Service::start(&[]);
+    for n in 0..25 {
+        service.post("wait_ms=60000", &format!("n{n}"), &quick(1));
+    }
+    let mut late = events(&service);
+    service.post("", "live", &quick(1));
+    let (mut line, mut ids, mut first) = (String::new(), Vec::new(), None);
+    while ids.last().is_none_or(|id| id != "live") {
+        line.clear();
+        late.read_line(&mut line).unwrap();
+        let event = line.strip_prefix("event: ").map(str::to_owned);
+        first = first.or(event);
+        let data =
+            line.strip_prefix("data: ").and_then(|data| serde_json::from_str::<Value>(data).ok());
+        ids.extend(data.and_then(|data| Some(data["id"].as_str()?.to_owned())));
+    }
+    assert_eq!(first.as_deref().map(str::trim), Some("queue"));
+    let expected = (5..25).map(|n| format!("n{n}")).chain(["live".into()]);
+    assert_eq!(ids, expected.collect::<Vec<_>>());
 }
 
 /// Limits the bytes of each file that the service writes.

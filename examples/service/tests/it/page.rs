@@ -72,9 +72,10 @@ impl Drop for Browser {
 
 #[test]
 #[ignore = "needs chromium and its driver"]
-fn the_page_takes_images_and_shows_results_live() {
+fn the_page_takes_images_and_shows_results_before_and_live() {
     let service = Service::start(&[]);
     let folder = Folder::new();
+    service.post("wait_ms=60000", "early", &quick(1));
     let page = Browser::open(&format!("http://{}/", service.address), &folder);
     eventually("counts", || {
         page.value("document.querySelectorAll('dt').length").as_u64() >= Some(3)
@@ -82,7 +83,8 @@ fn the_page_takes_images_and_shows_results_live() {
 
     service.post("", "live", &quick(1));
     let shown = "[...document.querySelectorAll('li')].map(item => item.textContent + !!item.querySelector('img'))";
-    eventually("a result", || page.value(shown) == json!(["live: donetrue"]));
+    let results = json!(["live: donetrue", "early: donetrue"]);
+    eventually("a result", || page.value(shown) == results);
 
     let file = folder.path().join("essay.png");
     fs::write(&file, "an essay").unwrap();
@@ -90,13 +92,15 @@ fn the_page_takes_images_and_shows_results_live() {
     let input = input.as_object().unwrap().values().next().unwrap().as_str().unwrap().to_owned();
     page.say(&format!("element/{input}/value"), &json!({ "text": file }));
     eventually("a failure", || {
-        page.value(shown)[0].as_str().is_some_and(|text| text.contains("not an image"))
+        page.value(shown)[0]
+            .as_str()
+            .is_some_and(|text| text.starts_with("essay.png: ") && text.contains("not an image"))
     });
     let counts = "[...document.querySelectorAll('dt')].map(name => name.textContent + name.nextSibling.textContent)";
     eventually("both are counted", || {
         let counts = page.value(counts);
         let has = |count: &str| counts.as_array().unwrap().contains(&count.into());
-        has("done1") && has("failed1") && has("queued0")
+        has("done2") && has("failed1") && has("queued0")
     });
     if let Some(picture) = env::var_os("SERVICE_PICTURE") {
         let shot = POOL.block_on(async {
