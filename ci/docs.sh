@@ -11,6 +11,8 @@ RUSTDOCFLAGS='-D warnings' cargo doc --workspace "${others[@]}" --no-deps --lock
 RUSTDOCFLAGS='-D warnings' cargo doc -p brigade -p brigade-io --all-features --no-deps --locked
 RUSTDOCFLAGS='-D warnings' cargo doc -p brigade --no-deps --locked
 RUSTDOCFLAGS='-D warnings' cargo doc -p brigade --no-default-features --no-deps --locked
+# Figures of README.md and of the guide: those of docs/results/quick.json.
+ci/numbers.py
 # The chapters of the guide as the repository shows them, and its links.
 ci/guide.py
 

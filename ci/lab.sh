@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # By hand, after a change that the project's figures show, on a machine that does nothing else:
 #   ci/lab.sh full [OPTIONS]     all workloads in full, some 35 minutes; OPTIONS are the laboratory's
-#   ci/lab.sh figures            docs/results/quick.json, for the table in README.md, and the chart in docs/charts; some three minutes
+#   ci/lab.sh figures            docs/results/quick.json, and from it all figures of README.md and of the guide, and the chart; some three minutes
 #   ci/lab.sh scale [ROUNDS]     what the model of `examples/simulate` predicts, and the model beside the pool on one core and two: fails if
 #                                they differ by more than 20 per cent, as one row may (docs/scale.md)
 #   ci/lab.sh fresh              a fresh clone: time and memory to compile the laboratory, and time to its answer
@@ -28,10 +28,10 @@ figures() {
     # A repository keeps each of them: half as long.
     python3 -m json.tool --compact --no-ensure-ascii docs/results/quick.json docs/results/quick.tmp
     mv docs/results/quick.tmp docs/results/quick.json
-    lab throughput --threads 2 --rounds 9 --target brigade,executors-stealing,rayon,tokio,rusty_pool,threadpool \
-        --json docs/charts/throughput.json --force
-    lab chart docs/charts/throughput.json --workload throughput --metric rate --title 'Tasks per second of a fully loaded pool' \
-        --svg docs/charts/throughput.svg --force
+    lab chart docs/results/quick.json --workload throughput --where messages=100000 --metric rate --title 'Tasks per second of a fully loaded pool' \
+        --targets brigade,executors-stealing,rayon,tokio,rusty_pool,threadpool --svg docs/charts/throughput.svg --force
+    ci/numbers.py --write
+    ci/guide.py --write
 }
 
 scale() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # After a change of a hot path, on a machine that does nothing else: builds the commit before it and what is here, lets whole processes of both run
-# rows of the laboratory in turn, brigade's targets alone, and fails if one is worse: the 95 % interval of new / old lies above 1.03. A row is one
+# rows of the laboratory in turn, brigade's targets alone, and fails if one is worse: the 95 % interval of its speed-up lies below 1 / 1.03. A row is one
 # of `brigade-lab all --dry-run`, named by its workload and as many of its options as are needed. Two builds of the laboratory, and a minute a row:
 #   ci/perf.sh [OPTION...] ROW...      such as: ci/perf.sh wake 'fork-join --program fib'
 #   ci/perf.sh [OPTION...] --all       some 35 minutes; with --part 2/5 the second fifth of the rows

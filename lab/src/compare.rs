@@ -25,7 +25,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_above: Option<f64>,
     /// Take each file for a single round with the median of its rounds as the value, and compare the main metric of a row and the
-    /// CPU time of the runs alone. Show new / old, above 1 where new is worse.
+    /// CPU time of the runs alone.
     #[arg(long, requires = "fail_above")]
     processes: bool,
 }
@@ -150,10 +150,11 @@ impl Series {
             quantity::known(middle(&rounds.iter().map(side).collect::<Vec<_>>()), &metric.unit)
         };
         let [old, new] = [median(|round| round.1), median(|round| round.0)];
-        let (ratio, word) = match (speedup, bound) {
-            (None, _) => ("–".to_owned(), "nothing to compare"),
-            (Some(speedup), None) => (speedup.text(), speedup.verdict.word(&metric.unit)),
-            (Some(speedup), Some(bound)) => (speedup.inverse().text(), speedup.beyond(bound)),
+        let ratio = speedup.map_or_else(|| "–".to_owned(), |speedup| speedup.text());
+        let word = match (speedup, bound) {
+            (None, _) => "nothing to compare",
+            (Some(speedup), None) => speedup.verdict.word(&metric.unit),
+            (Some(speedup), Some(bound)) => speedup.beyond(bound),
         };
         let metric = &metric.name;
         format!("  {target:<27}{metric:<15}{old:>12}{new:>12}  {ratio:<22}{word}\n")
@@ -194,13 +195,12 @@ impl Comparison {
         let (mut text, mut row) = (String::new(), "");
         let differs = |verdict| matches!(verdict, Some(Verdict::Better | Verdict::Worse));
         let is_shown = |verdict| is_verbose || self.bound.is_some() || differs(verdict);
-        let column = if self.bound.is_some() { "new / old" } else { "speed-up" };
         for series in self.all.iter().filter(|series| is_shown(series.verdict())) {
             if row != series.key.row {
                 row = &series.key.row;
                 let [target, metric, old, new] = ["target", "metric", "old", "new"];
                 text += &format!("\n{row}\n  {target:<27}{metric:<15}{old:>12}{new:>12}");
-                text += &format!("  {column} (95 %)\n");
+                text += "  speed-up (95 %)\n";
             }
             text += &series.line(self.bound);
         }

@@ -150,7 +150,8 @@ impl Results {
 
 /// How to read the tables.
 const HOW: &str = "Each target ran once in each round, in random order, after a round that warmed up. A table has the medians, the least \
-    and the greatest of the rounds; × best peer is the ratio of its median to that of the best peer; CPUs are the CPUs that a target \
+    and the greatest of the rounds; × best peer is how many times as good it is as the best peer, \
+    2 twice the rate or half the time; CPUs are the CPUs that a target \
     kept busy. A bar is a median, and its whisker the interval that holds 95 per cent of the medians of a bootstrap over the rounds, if there \
     are five. A speed-up of 2 is twice the rate, or half the time, with the same kind of interval.";
 

@@ -138,7 +138,7 @@ fn hint(rows: &[Row], has_tables: bool) -> String {
 }
 
 /// How to read the tables.
-const RATIO: &str = "\nA ratio is that of this target's median to the best peer's; ≈: it can't be told apart from that.";
+const RATIO: &str = "\n× best peer: 2 is twice the rate of the best peer, or half its time; ≈: it can't be told apart from that.";
 /// A hint at further output.
 const MORE: &str = "More: `--verbose` has a table for each row, `brigade-lab list` names what there is, and `--features full -- all --full` says more.";
 

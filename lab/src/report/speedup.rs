@@ -141,20 +141,14 @@ impl Speedup {
         [low, high].iter().all(|end| end.is_normal()).then_some(known)
     }
 
-    /// How many times as good theirs is as ours.
-    pub(crate) fn inverse(self) -> Self {
-        let Speedup { middle, low, high, .. } = self;
-        Speedup { middle: 1.0 / middle, low: 1.0 / high, high: 1.0 / low, ..self }
-    }
-
     /// Whether ours is worse by more than `bound` with the whole interval.
     pub(crate) fn is_worse(&self, bound: f64) -> bool {
-        self.verdict == Verdict::Worse && self.inverse().low > 1.0 + bound
+        self.verdict == Verdict::Worse && 1.0 / self.high > 1.0 + bound
     }
 
     /// The word for whether it is worse by more than `bound`.
     pub(crate) fn beyond(&self, bound: f64) -> &'static str {
-        let Speedup { low, high, .. } = self.inverse();
+        let [low, high] = [1.0 / self.high, 1.0 / self.low];
         match () {
             () if self.verdict == Verdict::TooFew => "too few pairs",
             () if self.is_worse(bound) => "worse",

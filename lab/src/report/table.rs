@@ -185,14 +185,10 @@ pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
     let ratio = |lane: &Lane| {
         let best = best?;
         let Speedup { middle, verdict, .. } = sheet.speedup(index, lane, best)?;
-        let ratio = match direction {
-            Direction::Higher => middle,
-            Direction::Lower => 1.0 / middle,
-        };
         // A target as good as the best of the peers within the noise, but another.
         let is_alike = matches!(verdict, Verdict::Same | Verdict::Unclear);
         let mark = if is_alike && best.name != lane.name { " ≈" } else { "" };
-        Some(format!("{ratio:.2}{mark}"))
+        Some(format!("{middle:.2}{mark}"))
     };
     let cells = |(median, lane)| {
         let samples = sorted(Lane::samples(lane, index));
