@@ -25,6 +25,12 @@ def sources():
 ALL = list(sources())
 
 
+def has_method(text, owner, name):
+    """Whether an `impl` block of the type itself has the method."""
+    blocks = re.findall(r'^impl(?:<[^{]*?>)? ' + owner + r'\b[^{;]*\{\n(.*?)^\}', text, re.M | re.S)
+    return any(re.search(r'\bfn ' + name + r'\b', block) for block in blocks)
+
+
 def file_of(item):
     """The file that has an item, as `crate::time::sleep` or `crate::Handle::spawn`."""
     names = item.split('::')[1:]
@@ -41,7 +47,7 @@ def file_of(item):
         has_owner = re.compile(r'(?:impl\b[^{;]*|' + ITEM + r')\b' + owner + r'\b')
         is_part = re.compile(r'\bfn ' + name + r'\b|\bpub ' + name + r':|^ +' + name + r'\b', re.M)
         found = [path for path, text in ALL if has_owner.search(text) and is_part.search(text)]
-        methods = [path for path, text in ALL if path in found and re.search(r'\bfn ' + name + r'\b', text)]
+        methods = [path for path, text in ALL if path in found and has_method(text, owner, name)]
         found = methods or found or [path for path, text in ALL if re.search(ITEM + owner + r'\b', text)]
     if not found:
         sys.exit(f'ci/guide.py: no file has {item}')

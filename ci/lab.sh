@@ -2,6 +2,10 @@
 # By hand, after a change that the project's figures show, on a machine that does nothing else:
 #   ci/lab.sh full [OPTIONS]     all workloads in full, some 35 minutes; OPTIONS are the laboratory's
 #   ci/lab.sh figures            docs/results/quick.json, and from it all figures of README.md and of the guide, and the chart; some three minutes
+#   ci/lab.sh seeds [TABLE...]   the tables of the five crates on their columns, in docs/results/seeds.md; after `executors`, `st3` and a build with
+#                                `--features full`. All take more than an hour; each can be measured on its own
+#   ci/lab.sh cores [FILE]       on a machine with more cores, ten minutes: how rows grow with the threads, into FILE, or cores-N.json; what the file says
+#                                of the machine, the answer, and what the model predicts. A FILE that is there is shown, not measured
 #   ci/lab.sh scale [ROUNDS]     what the model of `examples/simulate` predicts, and the model beside the pool on one core and two: fails if
 #                                they differ by more than 20 per cent, as one row may (docs/scale.md)
 #   ci/lab.sh fresh              a fresh clone: time and memory to compile the laboratory, and time to its answer
@@ -33,6 +37,49 @@ figures() {
     ci/numbers.py --write
     ci/guide.py --write
 }
+
+seeds() {
+    python3 ci/seeds.py "$@"
+}
+
+cores() (
+    cpus=$(nproc)
+    file=${1:-cores-$cpus.json}
+    features=(--features full)
+    if [[ ! -e $file ]]; then
+        parts=$(mktemp -d)
+        trap 'rm -rf "$parts"' EXIT
+        row() { lab "$@" --json "$parts/$((part += 1)).json" --quiet; }
+        part=1000
+        for ((threads = 1; ; threads = threads * 2 < cpus ? threads * 2 : cpus)); do
+            echo "$threads of $cpus threads" >&2
+            pools=brigade,rayon,tokio
+            forks=brigade,rayon,chili
+            half=$(((threads + 1) / 2))
+            row throughput --threads "$half" --producers "$half" --messages 20000 --target $pools
+            row throughput --threads "$threads" --producers 1 --messages $((64 * threads)) --amplification 1000 --target $pools
+            row fan-out --threads "$threads" --children $((32 * threads)) --shots 50 --target $pools
+            row wake --threads "$threads" --target $pools
+            row ramp-up --threads "$threads" --jobs "$threads" --block-ms 5 --target $pools
+            row fork-join --program fib --threads "$threads" --target $forks
+            row fork-join --program short --threads "$threads" --target $forks,fork_union
+            ((threads == 1)) || row steal --threads "$threads" --target $forks
+            ((threads < cpus)) || break
+        done
+        python3 - "$file" "$parts"/*.json <<'PYTHON'
+import json, sys
+
+first, *others = [json.load(open(name)) for name in sys.argv[2:]]
+first["sheets"] += [sheet for other in others for sheet in other["sheets"]]
+json.dump(first, open(sys.argv[1], "w"))
+PYTHON
+    fi
+    echo "What $file says of the machine:"
+    python3 -c 'import json, sys; print(json.dumps(json.load(open(sys.argv[1]))["machine"], indent=1))' "$file"
+    lab report "$file" --verbose
+    # The model has even numbers of cores.
+    cargo run --release --locked --quiet -p brigade-simulate -- --recorded --cores "2..$((cpus / 2 * 2 > 2 ? cpus / 2 * 2 : 4))"
+)
 
 scale() {
     simulate() { cargo run --release --locked --quiet -p brigade-simulate -- "$@"; }

@@ -5,7 +5,7 @@ use crate::stop::Stop;
 /// Threads of a pool, and submitting threads. brigade's own limit.
 pub(crate) const MAX_THREADS: u64 = 4096;
 /// Tasks submitted from outside: a target may have to keep them all queued, at 100 bytes or so each.
-pub(crate) const MAX_MESSAGES: u64 = 100_000_000;
+pub(crate) const MAX_MESSAGES: u64 = 200_000_000;
 /// Tasks of a run. At a billion a second it would take a quarter of an hour.
 pub(crate) const MAX_TASKS: u64 = 1 << 40;
 /// Further tasks per message: a task carries the remaining number in 32 bits, to stay within 24 bytes.

@@ -1,25 +1,27 @@
 //! Traits for libraries that run closures and futures on an executor of their caller's.
 //!
-//! A library takes `impl Executor` or `&dyn Executor`, and its caller passes a pool of `brigade`, [`Inline`], or another type.
+//! A library takes `&impl Executor` or `&dyn Executor`, and its caller passes a pool of `brigade`, [`Inline`], or another type.
 //! [`ExecutorExt`] has the methods for closures of any type.
 //!
 //! ```
 //! use brigade_executor::{Executor, ExecutorExt, Inline};
 //! use std::sync::mpsc;
 //!
-//! /// Adds up the squares of some numbers, each on the caller's executor.
-//! fn sum_of_squares(executor: &impl Executor, numbers: Vec<u64>) -> u64 {
+//! /// Squares some numbers, each on the caller's executor. Returns at once; the squares come as they are ready.
+//! fn squares(executor: &impl Executor, numbers: Vec<u64>) -> mpsc::Receiver<u64> {
 //!     let (sender, squares) = mpsc::channel();
 //!     for number in numbers {
 //!         let sender = sender.clone();
 //!         executor.execute(move || _ = sender.send(number * number));
 //!     }
-//!     drop(sender);
-//!     squares.iter().sum()
+//!     squares
 //! }
 //!
-//! assert_eq!(sum_of_squares(&Inline, vec![1, 2, 3]), 14);
+//! assert_eq!(squares(&Inline, vec![1, 2, 3]).iter().sum::<u64>(), 14);
 //! ```
+//!
+//! A function that waits for its jobs would block a thread of its caller's, and for ever if the executor has no other thread:
+//! return what the caller may wait for.
 //!
 //! A type that implements [`Executor`] needs one method:
 //!

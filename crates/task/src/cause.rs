@@ -45,7 +45,7 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Asked => "it was asked to stop",
-            Self::Deadline => "it had not started by its deadline; allow more time, or add threads",
+            Self::Deadline => "it had not started by its deadline, or not ended by that of its set; allow more time, or add threads",
             Self::Evicted => "its queue was full; raise the capacity, or let submitters wait",
             Self::Ended => {
                 "its pool was discarded or has ended; `Shutdown::Finish` runs all jobs and futures"
@@ -60,7 +60,7 @@ impl fmt::Display for Cause {
 pub struct Causes {
     /// Jobs cancelled by a handle, a set or a scope.
     pub asked: u64,
-    /// Jobs not started by their deadline.
+    /// Jobs not started by their deadline, or not ended by the deadline of their set.
     pub deadline: u64,
     /// Jobs dropped because the queue was full.
     pub evicted: u64,

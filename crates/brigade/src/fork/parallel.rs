@@ -86,8 +86,9 @@ impl<'a, T: Sync> ParItems for slice::Chunks<'a, T> {
 /// `grain` is the number of items run between two checks for idle workers. A check and a fork take a few
 /// nanoseconds, so 1 is right for items of a microsecond, and 1,000 for additions. A grain of 0 counts as 1.
 ///
-/// On a worker, the loop runs on that worker's pool. On any other thread, the calling thread takes part, and so do idle
-/// workers of the [current pool](crate::Handle::current), one fewer than it has: see [`join`](crate::join()).
+/// On a worker, the loop runs on that worker's pool. On any other thread, the calling thread takes part, and so do
+/// workers of the [current pool](crate::Handle::current): one fewer than it has are woken, and one that is awake takes
+/// part, too. See [`join`](crate::join()).
 ///
 /// # Panics
 /// If the closure panics, with the payload of one of its panics; items that have not begun by then may be skipped.
@@ -119,8 +120,9 @@ where
 
 /// Like [`par_for`], with a state that `call` may change, such as a buffer: `init` makes a state where there is none.
 ///
-/// Each thread that takes part calls `init` at most once, unless `call` itself waits for other jobs. Later items run with
-/// the states of earlier items. The states are dropped when the loop ends, the state of a call that panics at once.
+/// At most as many states are made as calls run at once: one for each thread that takes part, unless `call` itself waits
+/// for other jobs. Later items run with the states of earlier items, on whatever thread. The states are dropped when the
+/// loop ends, the state of a call that panics at once.
 ///
 /// # Panics
 /// As for [`par_for`].
@@ -166,7 +168,8 @@ where
 /// Like [`par_for`], until a call returns an error: items that have not begun by then may be skipped.
 ///
 /// # Errors
-/// Of the errors that were returned, that of the first item, in the order of the items.
+/// Of the errors that were returned, that of the first item, in the order of the items. Earlier items that would fail, too, may
+/// have been skipped.
 ///
 /// # Panics
 /// As for [`par_for`].

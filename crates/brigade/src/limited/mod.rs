@@ -72,7 +72,8 @@ use line::{Claim, Line};
 /// threads of the pool. Clones share the limit. It is small, allocates no thread, and is freed with its last clone and
 /// job, so that each tenant, connection or file can have one.
 ///
-/// Jobs beyond the limit wait in line, [by class](crate::Priority), and then in the order of their submission. They
+/// Jobs beyond the limit wait in line, [by class](crate::Priority), and then in the order of their submission. A job has the
+/// class and the [values](crate::inherited) of the job that submits it, and no other settings. Jobs in line
 /// occupy no thread, and no room in a pool of limited [capacity](crate::Builder::capacity). A job admitted to a full
 /// pool is queued [beyond the capacity](crate::Builder::capacity), like jobs submitted by running jobs. So no method
 /// waits, and no job is rejected because the pool is full; the line itself has no bound.

@@ -98,7 +98,9 @@ impl LocalPool {
     /// The clock applies to all [timers](crate::time) of the pool: sleeps, time limits, intervals, delayed and
     /// periodic closures, and [deadlines](crate::JobBuilder::deadline). It stands still while a job or future of the
     /// pool can run. When the owner would sleep until a timer, the clock leaps to that timer. So timers fire in the
-    /// order of their deadlines, each exactly on time. [`advance`](crate::time::advance) moves the clock by hand.
+    /// order of their deadlines, each exactly on time. Those of the same time become ready together, and a future that was
+    /// woken goes on when it is its turn: [`yield_now`](crate::yield_now) after a `sleep` lets the others go first.
+    /// [`advance`](crate::time::advance) moves the clock by hand.
     ///
     /// | the owner | the clock |
     /// |---|---|

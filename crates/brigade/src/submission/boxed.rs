@@ -75,7 +75,7 @@ impl<T> Work for Boxed<T> {
     type Output = T;
 
     fn may_start(&self) -> Result<(), Cause> {
-        let is_late = self.deadline.is_some_and(|at| at <= now());
+        let is_late = self.deadline.is_some_and(|at| at <= now()) || self.work.is_late();
         if is_late { Err(Cause::Deadline) } else { Ok(()) }
     }
 

@@ -1,21 +1,41 @@
-//! The name of a job, and the values that follow the job.
+//! The name of a job, the values that follow the job, and the deadline of its set.
 
 use core::mem;
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Instant;
 
-use brigade_sync::call_user;
+use brigade_sync::{Mutex, call_user};
 use brigade_task::{
     Attachment, Values, attach, drop_contained, job_values, may_have_job_values, panic_as,
 };
 
-use crate::engine::{label_job, with_worker};
+use crate::engine::{label_job, now, with_worker};
 
-/// The name and the values of a job.
+/// The name and the values of a job, and the deadline of its set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Carried {
     pub(crate) name: Option<Cow<'static, str>>,
     pub(crate) values: Values,
+    pub(crate) until: Option<Arc<Until>>,
+}
+
+/// The deadline of a set, by the clock of its pool. The owner of the set may change it.
+#[derive(Debug)]
+pub(crate) struct Until(Mutex<Instant>);
+
+impl Until {
+    pub(crate) fn new(at: Instant) -> Self {
+        Self(Mutex::new(at))
+    }
+
+    pub(crate) fn set(&self, at: Instant) {
+        *self.0.lock() = at;
+    }
+
+    pub(crate) fn get(&self) -> Instant {
+        *self.0.lock()
+    }
 }
 
 impl Attachment for Carried {
@@ -25,6 +45,10 @@ impl Attachment for Carried {
 
     fn values(&self) -> Option<&Values> {
         if self.values.is_empty() { None } else { Some(&self.values) }
+    }
+
+    fn must_stop(&self) -> bool {
+        self.is_late()
     }
 
     fn enter(&self, call: &mut dyn FnMut()) {
@@ -38,11 +62,16 @@ impl Attachment for Carried {
 impl Carried {
     /// The values of the calling thread's job.
     pub(crate) fn here() -> Self {
-        Self { name: None, values: job_values() }
+        Self { values: job_values(), ..Self::default() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.name.is_none() && self.values.is_empty()
+        self.name.is_none() && self.values.is_empty() && self.until.is_none()
+    }
+
+    /// Whether the deadline of the set has passed; on a thread of its pool.
+    fn is_late(&self) -> bool {
+        self.until.as_ref().is_some_and(|until| until.get() <= now())
     }
 
     /// Adds a value.
@@ -98,6 +127,11 @@ impl<W> Carrying<W> {
         Self { carried, work: Some(work) }
     }
 
+    /// Whether the job must not begin any more.
+    pub(crate) fn is_late(&self) -> bool {
+        self.carried.is_late()
+    }
+
     /// Runs the job.
     pub(crate) fn run<R>(&mut self, call: impl FnOnce(&mut Option<W>) -> R) -> R {
         let Self { carried, work } = self;
@@ -149,7 +183,7 @@ pub fn current_job_name() -> Option<String> {
 /// Returns the value of a type that follows the job running on this thread: a value given to the job by
 /// [`with`](crate::JobBuilder::with), or inherited from the job that submitted it.
 ///
-/// Of several values of the type, it is the value given last. See [`with`](crate::JobBuilder::with) for the code that
+/// A panic hook may call it. Of several values of the type, it is the value given last. See [`with`](crate::JobBuilder::with) for the code that
 /// sees a value.
 ///
 /// ```

@@ -28,7 +28,7 @@ use crate::engine::{Admission, Key, Permit, reach_once};
 use crate::values::{Priority, Rejected, WhenFull, closure_of};
 pub(crate) use accept::{ADMIT, Receipt, accept, admit_bounded, inherits, submit, submit_job};
 pub(crate) use boxed::{Closure, make_job, returned, unmade};
-pub(crate) use carried::{Carried, Carrying};
+pub(crate) use carried::{Carried, Carrying, Until};
 pub use carried::{current_job_name, inherited};
 pub use job_builder::JobBuilder;
 pub use on_worker::JobOnWorker;

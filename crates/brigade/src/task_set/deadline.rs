@@ -10,19 +10,23 @@ use brigade_task::{Canceller, Cause, JobHandle};
 
 use super::TaskSet;
 use super::limit::Limit;
-use crate::engine::Key;
+use crate::engine::{Key, now_in};
 use crate::handle::{CancelHandle, Handle};
+use crate::submission::{Options, Until};
 use crate::time::Timer;
 use crate::values::Priority;
 
 impl<T> TaskSet<T> {
     /// Cancels the jobs that have not ended at this time, with [`Cause::Deadline`](crate::Cause::Deadline): as
-    /// [`cancel_all`](Self::cancel_all), by a timer of the pool, whether or not a thread waits for the set. Jobs added later
-    /// are cancelled at once. So a wait ends soon after the deadline if the running closures look at
-    /// [`cancelled`](crate::cancelled).
+    /// [`cancel_all`](Self::cancel_all), whether or not a thread waits for the set. So a wait ends soon after the deadline if
+    /// the running closures look at [`cancelled`](crate::cancelled).
+    ///
+    /// No closure that is added from now on begins after the deadline, and in a running one [`cancelled`](crate::cancelled) is
+    /// true from then on. All other jobs are cancelled by a timer of the pool, which is late while all threads
+    /// run closures.
     ///
     /// A later call changes the deadline, for all jobs that have not been cancelled. A pool that is closed cancels its
-    /// timers: then only [`Shutdown::Finish`](crate::Shutdown::Finish) keeps the deadline.
+    /// timers: then only [`Shutdown::Finish`](crate::Shutdown::Finish) keeps the deadline of pending futures.
     ///
     /// # Examples
     /// ```
@@ -42,7 +46,7 @@ impl<T> TaskSet<T> {
     #[must_use = "the set with the deadline is returned"]
     pub fn deadline(mut self, at: Instant) -> Self {
         if self.is_here() {
-            let deadline = self.deadline.get_or_insert_with(Box::default);
+            let deadline = self.deadline.get_or_insert_with(|| Box::new(Deadline::new(at)));
             if let Some(limit) = &self.limit {
                 deadline.limits(limit.clone());
             }
@@ -56,8 +60,9 @@ impl<T> TaskSet<T> {
 }
 
 /// The deadline of a set, and the jobs to be cancelled then.
-#[derive(Default)]
 pub(super) struct Deadline {
+    /// For closures: these need no timer to see the deadline.
+    until: Arc<Until>,
     unended: Arc<Mutex<Unended>>,
     timer: Option<Timer>,
 }
@@ -67,19 +72,32 @@ pub(super) struct Deadline {
 struct Unended {
     jobs: BTreeMap<usize, Arc<Canceller>>,
     limit: Option<Arc<Limit>>,
-    /// Whether the deadline has passed.
-    is_over: bool,
 }
 
 impl Deadline {
+    fn new(at: Instant) -> Self {
+        Self { until: Arc::new(Until::new(at)), unended: Arc::default(), timer: None }
+    }
+
+    /// Adds the deadline to the settings of a new job.
+    pub(super) fn apply(&self, options: &mut Options, pool: Key) {
+        if self.is_over(pool) {
+            options.deadline = Some(self.until.get());
+        }
+        options.carried.until = Some(self.until.clone());
+    }
+
+    fn is_over(&self, pool: Key) -> bool {
+        self.until.get() <= now_in(pool)
+    }
+
     /// Sets the time.
     pub(super) fn set(&mut self, pool: Handle, at: Instant) {
         self.cancel_timer();
-        self.unended.lock().is_over = false;
+        self.until.set(at);
         let (unended, key) = (self.unended.clone(), pool.key);
         let cancel = move || {
             let mut state = unended.lock();
-            state.is_over = true;
             let (jobs, limit) = (mem::take(&mut state.jobs), state.limit.clone());
             drop(state);
             // The jobs in line first: the end of another job would submit them.
@@ -110,7 +128,7 @@ impl Deadline {
         // Entered before an earlier deadline was set.
         let Some(canceller) = job.canceller().map(Arc::new) else { return };
         let mut state = self.unended.lock();
-        if state.is_over {
+        if self.is_over(pool) {
             let limit = state.limit.clone();
             drop(state);
             if let Some(limit) = limit {

@@ -22,8 +22,8 @@ impl Handle {
     /// Calls a closure on the pool for each item of an iterator, and returns an iterator of the results, in the order of the
     /// items.
     ///
-    /// Nothing happens before [`next`](Iterator::next), which takes items until `window` jobs are on the pool, and waits for the
-    /// first of them. So the iterator of the items may be endless, and stays on the thread that calls `next`. A window of twice
+    /// Nothing happens before [`next`](Iterator::next), which takes items until `window` jobs are queued, running, or ended with a
+    /// result that has not been taken, and waits for the first of them. So the iterator of the items may be endless, and stays on the thread that calls `next`. A window of twice
     /// the number of threads keeps all threads busy with items that take equally long; 0 counts as 1.
     ///
     /// A panic of the closure is the error of that item, and a panic of the iterator unwinds in `next`. If the pool does not

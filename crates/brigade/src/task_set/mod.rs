@@ -28,7 +28,8 @@
 //!
 //! **Deadline.** A timer of the pool cancels the jobs that have not ended. A map of their cancellers is shared with the
 //! timer: the owner enters a job after adding the job, and removes the job after its end. A job entered after the deadline
-//! is cancelled by the owner.
+//! is cancelled by the owner: it looks at the clock under the map's lock, which the timer takes afterwards. A job that was added
+//! under a deadline carries it, and compares it with the clock itself, as the timer waits for a free thread.
 //!
 //! **Counts.** The pool counts a job when it accepts the job. A job dropped in line counts as accepted and cancelled.
 //!
@@ -262,7 +263,7 @@ impl<T> TaskSet<T> {
     fn add_closure<F>(
         &mut self,
         job: F,
-        options: Options,
+        mut options: Options,
         place: &'static Location<'static>,
     ) -> Result<usize, Rejected<F>>
     where
@@ -270,6 +271,9 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         let (key, class) = (self.pool.key, options.class);
+        if let Some(deadline) = &self.deadline {
+            deadline.apply(&mut options, key);
+        }
         if !const { is_large::<F>() } && key.is_plain() && !options.is_stored() && !inherits(key) {
             return self.add(class, job, |set, number, _, job| set.job(number, job), closure_of);
         }
@@ -336,7 +340,7 @@ impl<T> TaskSet<T> {
     fn add_future<F>(
         &mut self,
         future: F,
-        options: Options,
+        mut options: Options,
         place: &'static Location<'static>,
     ) -> Result<usize, Rejected<Boxed<T>>>
     where
@@ -344,6 +348,9 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         let (key, group) = (self.pool.key, self.group);
+        if let Some(deadline) = &self.deadline {
+            deadline.apply(&mut options, key);
+        }
         let is_bare = key.is_plain() && options.carried.is_empty() && !inherits(key);
         if const { is_large::<F>() } || !is_bare {
             return self.add_boxed(Boxed::New(Box::new(future)), options, place);

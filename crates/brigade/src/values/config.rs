@@ -81,7 +81,8 @@ pub enum OnPanic {
     Report,
     /// Aborts the process.
     Abort,
-    /// Calls this callback on the worker. A panic of the callback is counted and otherwise ignored.
+    /// Calls this callback on the worker, after the job: the job's name and values are told to a panic hook, which runs in the
+    /// job. A panic of the callback is counted and otherwise ignored.
     Call(PanicCallback),
 }
 

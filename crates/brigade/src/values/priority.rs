@@ -39,7 +39,12 @@
 /// let pool = Pool::new(1);
 /// let (ran, order) = mpsc::channel();
 /// let (begin, begins) = mpsc::channel::<()>();
-/// pool.execute(move || _ = begins.recv()); // The others are queued before it ends.
+/// let (started, has_started) = mpsc::channel();
+/// pool.execute(move || {
+///     _ = started.send(());
+///     _ = begins.recv();
+/// });
+/// has_started.recv().expect("it runs"); // The others are queued before it ends.
 /// for class in [Priority::Low, Priority::Normal, Priority::High] {
 ///     let ran = ran.clone();
 ///     pool.job().priority(class).execute(move || _ = ran.send(brigade::current_priority()))?;

@@ -33,6 +33,11 @@ pub trait Attachment: Sync {
         None
     }
 
+    /// Whether the job is to stop, beside what its handle asks.
+    fn must_stop(&self) -> bool {
+        false
+    }
+
     /// Calls a part of the job on another thread, whose state it may change for the time of the call.
     fn enter(&self, call: &mut dyn FnMut()) {
         call();
@@ -59,11 +64,12 @@ enum What<'a> {
 }
 
 impl What<'_> {
-    /// Whether the beginning job has been asked to stop; `None` if no job begins.
+    /// Whether the job is to stop; `None` if this does not tell.
     fn must_stop(self) -> Option<bool> {
         match self {
             What::Job(state) => Some(state.is_some_and(State::is_stop_requested)),
-            What::Part(_) | What::Attached(_) | What::Dropped(_) => None,
+            What::Attached(attachment) => attachment.must_stop().then_some(true),
+            What::Part(_) | What::Dropped(_) => None,
         }
     }
 }

@@ -73,10 +73,11 @@ impl Builder {
     /// Sets how many threads may exist beyond the maximum, each in place of a [blocked](crate::blocking) thread.
     ///
     /// Default: as many as the maximum. At most 4096; with 0 a blocked thread is not replaced. A thread is started
-    /// only if there is work for it, and ends once idle for the [keep-alive](Self::keep_alive).
+    /// only if there is work for it, and ends once idle for the [keep-alive](Self::keep_alive). While more threads are
+    /// blocked, jobs, timers and I/O wait: give as many as calls of [`blocking`](crate::blocking) may wait at once.
     ///
     /// By default, an additional thread is started if all threads are blocked and at least one of them waits inside
-    /// a job, in any call of brigade: up to 256. Beyond these, or if this setting is given, the waiting thread runs
+    /// a job, in any call of brigade but `blocking`: up to 256. Beyond these, or if this setting is given, the waiting thread runs
     /// any job of the pool inside the wait instead, by class. If such a job needs a lock held across the wait, it
     /// never ends; if it waits for the job beneath it on the stack, it gets
     /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock). A wait that is over returns after the jobs above it

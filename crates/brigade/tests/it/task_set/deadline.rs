@@ -93,6 +93,56 @@ fn a_job_added_late_is_cancelled(builder: Builder) {
     gate.open();
 }
 
+/// Caught: a timer alone told the closures, and no thread was free to run it.
+#[test(for_both_queueings)]
+fn closures_on_all_threads_see_the_deadline(builder: Builder) {
+    let pool = builder.threads(2).spare_threads(0).build().unwrap();
+    let begin = Instant::now();
+    let mut set = TaskSet::new(&pool).deadline(begin + FAR);
+    let (begun, begins) = mpsc::channel();
+    for _ in 0..2 {
+        let begun = begun.clone();
+        set.submit(move || {
+            begun.send(()).unwrap();
+            // A part of the closure sees it, too.
+            while !brigade::join(brigade::cancelled, || ()).0 {
+                thread::yield_now();
+            }
+            assert!(brigade::cancelled());
+        });
+    }
+    begins.iter().take(2).for_each(drop);
+    let mut set = set.deadline(begin + SOON);
+    let queued = set.submit(|| panic!("it begins after the deadline"));
+    let outcomes: Vec<_> = std::iter::from_fn(|| set.join_next_with_id()).collect();
+    assert!(begin.elapsed() >= SOON);
+    for (id, outcome) in outcomes {
+        match id == queued {
+            true => assert!(is_late(Some(outcome))),
+            false => outcome.unwrap(),
+        }
+    }
+    assert!(pool.submit(|| !brigade::cancelled()).join().unwrap(), "jobs of no set go on");
+}
+
+/// Caught: a closure that was added later was submitted first, and cancelled afterwards.
+#[test(for_both_queueings)]
+fn no_closure_begins_after_the_deadline(builder: Builder) {
+    let pool = builder.threads(2).build().unwrap();
+    let mut set = TaskSet::new(&pool).deadline(Instant::now());
+    for _ in 0..500 {
+        set.submit(|| panic!("it begins"));
+        set.job().name("named").submit(|| panic!("it begins")).unwrap();
+        set.spawn(async { panic!("it is polled") });
+    }
+    let mut count = 0;
+    while let Some(outcome) = set.join_next() {
+        assert!(is_late(Some(outcome)));
+        count += 1;
+    }
+    assert_eq!(count, 3 * 500);
+}
+
 #[test(for_both_queueings)]
 fn a_later_call_changes_the_deadline(builder: Builder) {
     let pool = builder.threads(2).build().unwrap();
