@@ -13,7 +13,7 @@ MACHINE, SHEETS = FILE['machine'], FILE['sheets']
 ROWS = [
     ('empty jobs from two threads', 'throughput', {'messages': 100000}),
     ('recursion by `join`: fib 22', 'fork-join', {'program': 'fib'}),
-    ('a loop of 64 items from outside', 'fork-join', {'program': 'short'}),
+    ('loops of some 2 µs from outside, 2,000 of them', 'fork-join', {'program': 'short'}),
     ('one job on an idle pool, until it starts', 'wake', {}),
     ('all idle threads at work', 'ramp-up', {}),
     ('a burst of short chains after a pause', 'latency', {}),
