@@ -187,7 +187,7 @@ impl Builder {
 
     /// Sets after how many jobs of its own queue a worker takes the oldest waiting job, at least 1: a job from outside,
     /// or else the oldest job of its queue. It checks timers and I/O at the same time. Default: 61. It does so after
-    /// about 100 µs in any case, once it has run four jobs since it last slept.
+    /// about 100 µs in any case, once it has run 16 jobs since it last slept.
     ///
     /// ```
     /// use brigade::Pool;
