@@ -34,7 +34,7 @@ figures() {
     mv docs/results/quick.tmp docs/results/quick.json
     lab chart docs/results/quick.json --workload throughput --where messages=100000 --metric rate --title 'Tasks per second of a fully loaded pool' \
         --targets brigade,executors-stealing,rayon,tokio,rusty_pool,threadpool --svg docs/charts/throughput.svg --force
-    ci/numbers.py --write
+    ci/figures.py --write
     ci/guide.py --write
 }
 

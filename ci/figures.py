@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The figures of README.md and of the guide, all from docs/results/quick.json, which `ci/lab.sh figures` measures: `ci/numbers.py --write` writes
+"""The figures of README.md and of the guide, all from docs/results/quick.json, which `ci/lab.sh figures` measures: `ci/figures.py --write` writes
 them into the pages, and without it they are compared."""
 import json
 import re
@@ -37,7 +37,7 @@ def sheets(workload, options):
     """The rows of a workload with these options."""
     found = [s for s in SHEETS if s['workload'] == workload and options.items() <= s['params'].items()]
     if not found:
-        sys.exit(f'ci/numbers.py: docs/results/quick.json has no row {workload} {options}')
+        sys.exit(f'ci/figures.py: docs/results/quick.json has no row {workload} {options}')
     return found
 
 
@@ -117,17 +117,17 @@ for page, places in PLACES.items():
     for place, new in places:
         found = re.search(place, text, re.DOTALL if 'Medians' in place or 'medians' in place else 0)
         if not found:
-            sys.exit(f'ci/numbers.py: {page} has no place for {new!r}')
+            sys.exit(f'ci/figures.py: {page} has no place for {new!r}')
         text = text[:found.start(1)] + new + text[found.end(1):]
     if text != old and '--write' in sys.argv:
         Path(page).write_text(text)
     elif text != old:
-        print(f'ci/numbers.py: {page} differs from docs/results/quick.json; `ci/numbers.py --write` writes it', file=sys.stderr)
+        print(f'ci/figures.py: {page} differs from docs/results/quick.json; `ci/figures.py --write` writes it', file=sys.stderr)
         failed = True
 # The chart, which the laboratory draws.
 chart = Path('docs/charts/throughput.svg').read_text()
 for name, (value, _) in medians(sheets(*ROWS[0][1:])[:1])[0].items():
     if f'\n{name}\n' in chart and f'\n{quantity(value, "tasks/s")}\n' not in chart:
-        print(f'ci/numbers.py: docs/charts/throughput.svg has another rate of {name}; `ci/lab.sh figures` draws it', file=sys.stderr)
+        print(f'ci/figures.py: docs/charts/throughput.svg has another rate of {name}; `ci/lab.sh figures` draws it', file=sys.stderr)
         failed = True
 sys.exit(failed)
