@@ -22,10 +22,10 @@ use core::convert::identity;
 use std::panic::Location;
 use std::time::Instant;
 
-use brigade_task::{Job, has_job_values};
+use brigade_task::Job;
 
 use crate::engine::{Admission, Key, Permit, reach_once};
-use crate::values::{Priority, Rejected, WhenFull, closure_of};
+use crate::values::{Priority, Rejected, WhenFull};
 pub(crate) use accept::{ADMIT, Receipt, accept, admit_bounded, inherits, submit, submit_job};
 pub(crate) use boxed::{Closure, make_job, returned, unmade};
 pub(crate) use carried::{Carried, Carrying, Until};
@@ -58,11 +58,8 @@ impl<F> Submission<F> {
         F: FnOnce() -> R::Output + Send + 'static,
     {
         let Self { work, when_full, options, place } = self;
-        // A job without values submits to another pool, or from another class.
-        if key.is_plain() && options.is_none() && !has_job_values() {
-            let accept = |job: R::Job| accept(key, None, job.into());
-            return submit_job(R::make(work), accept, closure_of);
-        }
+        // Also that of a job without values, once a program has used values: a copy of the other way here would be 0.6 kB for each
+        // closure.
         Submission { work: (), when_full, options, place }.submit_large(work, key, identity)
     }
 }
