@@ -142,8 +142,8 @@ fn noise_passes_and_few_rounds_cannot_tell() {
 fn with_processes_a_file_is_one_round() {
     let arguments = ["--processes", "--fail-above", "3%"];
     for (factor, code_expected, ratio, word) in [
-        (1.1, Some(1), "1.10 (1.10 to 1.10)", "worse"),
-        (1.02, Some(0), "1.02 (1.02 to 1.02)", "not worse"),
+        (1.1, Some(1), "0.91 (0.91 to 0.91)", "worse"),
+        (1.02, Some(0), "0.98 (0.98 to 0.98)", "not worse"),
     ] {
         let pairs = [(); 5].map(|()| [times(1.0), times(factor)]).concat();
         let output = compare(&pairs, &arguments);

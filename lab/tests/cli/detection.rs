@@ -107,7 +107,7 @@ fn detects(workload: &str, [faulty, other]: [&str; 2], fault: &str, word: &str) 
     assert_eq!(code(&output), Some(i32::from(!peer)), "{workload:?}: {}", errors(&output));
     let said = errors(&output);
     assert!(said.contains(&format!("{faulty}: {word} ")), "{said}");
-    assert!(said.contains("A ratio is"), "the closing lines are there: {said}");
+    assert!(said.contains("× best peer: 2 is"), "the closing lines are there: {said}");
     let report = json(&output);
     let results = report["results"].as_array().expect("results");
     assert!(results.iter().all(|result| result["target"] == other), "{workload:?}: {report}");
