@@ -44,7 +44,7 @@
 ///     _ = started.send(());
 ///     _ = begins.recv();
 /// });
-/// has_started.recv().expect("it runs"); // The others are queued before it ends.
+/// _ = has_started.recv(); // It runs, and the others are queued before it ends.
 /// for class in [Priority::Low, Priority::Normal, Priority::High] {
 ///     let ran = ran.clone();
 ///     pool.job().priority(class).execute(move || _ = ran.send(brigade::current_priority()))?;
