@@ -20,21 +20,23 @@ pub(crate) struct Carried {
     pub(crate) until: Option<Arc<Until>>,
 }
 
-/// The deadline of a set, by the clock of its pool. The owner of the set may change it.
+/// The deadline that a job has from its set, by the clock of its pool. The owner of the set may change it, and takes it away with the
+/// job's removal.
 #[derive(Debug)]
-pub(crate) struct Until(Mutex<Instant>);
+pub(crate) struct Until(Mutex<Option<Instant>>);
 
 impl Until {
     pub(crate) fn new(at: Instant) -> Self {
-        Self(Mutex::new(at))
+        Self(Mutex::new(Some(at)))
     }
 
-    pub(crate) fn set(&self, at: Instant) {
+    pub(crate) fn set(&self, at: Option<Instant>) {
         *self.0.lock() = at;
     }
 
-    pub(crate) fn get(&self) -> Instant {
-        *self.0.lock()
+    fn is_over(&self) -> bool {
+        let at = *self.0.lock();
+        at.is_some_and(|at| at <= now())
     }
 }
 
@@ -71,7 +73,7 @@ impl Carried {
 
     /// Whether the deadline of the set has passed; on a thread of its pool.
     fn is_late(&self) -> bool {
-        self.until.as_ref().is_some_and(|until| until.get() <= now())
+        self.until.as_ref().is_some_and(|until| until.is_over())
     }
 
     /// Adds a value.

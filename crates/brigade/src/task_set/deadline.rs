@@ -61,8 +61,9 @@ impl<T> TaskSet<T> {
 
 /// The deadline of a set, and the jobs to be cancelled then.
 pub(super) struct Deadline {
-    /// For closures: these need no timer to see the deadline.
-    until: Arc<Until>,
+    at: Instant,
+    /// That of the job that is being added, if it was made under this deadline: it needs no timer to see it.
+    newest: Option<Arc<Until>>,
     unended: Arc<Mutex<Unended>>,
     timer: Option<Timer>,
 }
@@ -70,31 +71,43 @@ pub(super) struct Deadline {
 /// The jobs that have not ended, as far as the owner knows.
 #[derive(Default)]
 struct Unended {
-    jobs: BTreeMap<usize, Arc<Canceller>>,
+    jobs: BTreeMap<usize, Entry>,
     limit: Option<Arc<Limit>>,
+}
+
+struct Entry {
+    canceller: Arc<Canceller>,
+    until: Option<Arc<Until>>,
 }
 
 impl Deadline {
     fn new(at: Instant) -> Self {
-        Self { until: Arc::new(Until::new(at)), unended: Arc::default(), timer: None }
+        Self { at, newest: None, unended: Arc::default(), timer: None }
     }
 
-    /// Adds the deadline to the settings of a new job.
-    pub(super) fn apply(&self, options: &mut Options, pool: Key) {
+    /// Adds the deadline to the settings of a new job, which is then [entered](Self::enter).
+    pub(super) fn apply(&mut self, options: &mut Options, pool: Key) {
         if self.is_over(pool) {
-            options.deadline = Some(self.until.get());
+            options.deadline = Some(self.at);
         }
-        options.carried.until = Some(self.until.clone());
+        let until = Arc::new(Until::new(self.at));
+        self.newest = Some(until.clone());
+        options.carried.until = Some(until);
     }
 
     fn is_over(&self, pool: Key) -> bool {
-        self.until.get() <= now_in(pool)
+        self.at <= now_in(pool)
     }
 
     /// Sets the time.
     pub(super) fn set(&mut self, pool: Handle, at: Instant) {
         self.cancel_timer();
-        self.until.set(at);
+        self.at = at;
+        for job in self.unended.lock().jobs.values() {
+            if let Some(until) = &job.until {
+                until.set(Some(at));
+            }
+        }
         let (unended, key) = (self.unended.clone(), pool.key);
         let cancel = move || {
             let mut state = unended.lock();
@@ -105,7 +118,7 @@ impl Deadline {
                 limit.cancel(None, 0..usize::MAX, Cause::Deadline);
             }
             for (_, job) in jobs {
-                cancel_late(job, key);
+                cancel_late(job.canceller, key);
             }
         };
         // A closed pool has no timers.
@@ -124,7 +137,8 @@ impl Deadline {
     }
 
     /// Enters a job, or cancels it if the deadline has passed.
-    pub(super) fn enter(&self, number: usize, job: &JobHandle, pool: Key) {
+    pub(super) fn enter(&mut self, number: usize, job: &JobHandle, pool: Key) {
+        let until = self.newest.take();
         // Entered before an earlier deadline was set.
         let Some(canceller) = job.canceller().map(Arc::new) else { return };
         let mut state = self.unended.lock();
@@ -136,19 +150,22 @@ impl Deadline {
             }
             cancel_late(canceller, pool);
         } else {
-            state.jobs.insert(number, canceller);
+            state.jobs.insert(number, Entry { canceller, until });
         }
     }
 
     /// The canceller of a job.
     pub(super) fn canceller(&self, number: usize) -> Option<Arc<Canceller>> {
-        self.unended.lock().jobs.get(&number).cloned()
+        self.unended.lock().jobs.get(&number).map(|job| job.canceller.clone())
     }
 
-    /// Removes a job.
+    /// Removes a job, which has no deadline from then on.
     pub(super) fn remove(&self, number: usize) {
-        let canceller = self.unended.lock().jobs.remove(&number);
-        drop(canceller);
+        let removed = self.unended.lock().jobs.remove(&number);
+        if let Some(Entry { until: Some(until), .. }) = &removed {
+            until.set(None);
+        }
+        drop(removed);
     }
 }
 

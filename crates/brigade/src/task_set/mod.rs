@@ -271,7 +271,7 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         let (key, class) = (self.pool.key, options.class);
-        if let Some(deadline) = &self.deadline {
+        if let Some(deadline) = &mut self.deadline {
             deadline.apply(&mut options, key);
         }
         if !const { is_large::<F>() } && key.is_plain() && !options.is_stored() && !inherits(key) {
@@ -348,7 +348,7 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         let (key, group) = (self.pool.key, self.group);
-        if let Some(deadline) = &self.deadline {
+        if let Some(deadline) = &mut self.deadline {
             deadline.apply(&mut options, key);
         }
         let is_bare = key.is_plain() && options.carried.is_empty() && !inherits(key);
@@ -418,7 +418,7 @@ impl<T> TaskSet<T> {
             Ok(handle)
         })?;
         self.next += 1;
-        if let Some(deadline) = &self.deadline {
+        if let Some(deadline) = &mut self.deadline {
             deadline.enter(number, &handle, self.pool.key);
         }
         self.pending.push(number, handle);

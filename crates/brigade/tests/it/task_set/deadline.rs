@@ -125,6 +125,21 @@ fn closures_on_all_threads_see_the_deadline(builder: Builder) {
     assert!(pool.submit(|| !brigade::cancelled()).join().unwrap(), "jobs of no set go on");
 }
 
+/// Caught by the seeded programs: a detached job was cancelled at the deadline of the set that it had left.
+#[test(for_both_queueings)]
+fn a_detached_closure_has_no_deadline(builder: Builder) {
+    let pool = builder.threads(1).spare_threads(0).build().unwrap();
+    let gate = Gate::closed();
+    pool.execute(gate.job());
+    let mut set = TaskSet::new(&pool).deadline(Instant::now() + SOON);
+    let (ran, runs) = mpsc::channel();
+    set.submit(move || ran.send(brigade::cancelled()).unwrap());
+    set.detach_all();
+    thread::sleep(2 * SOON);
+    gate.open();
+    assert_eq!(runs.recv(), Ok(false));
+}
+
 /// Caught: a closure that was added later was submitted first, and cancelled afterwards.
 #[test(for_both_queueings)]
 fn no_closure_begins_after_the_deadline(builder: Builder) {
