@@ -85,11 +85,17 @@ impl Deadline {
         Self { at, newest: None, unended: Arc::default(), timer: None }
     }
 
-    /// Adds the deadline to the settings of a new job, which is then [entered](Self::enter).
-    pub(super) fn apply(&mut self, options: &mut Options, pool: Key) {
+    /// Adds the deadline to the settings of a new job that must not begin any more.
+    pub(super) fn apply(&self, options: &mut Options, pool: Key) {
         if self.is_over(pool) {
             options.deadline = Some(self.at);
         }
+    }
+
+    /// The same for a closure, which is then [entered](Self::enter). A future is dropped once it has been asked to stop, which takes a
+    /// thread in any case.
+    pub(super) fn apply_to_closure(&mut self, options: &mut Options, pool: Key) {
+        self.apply(options, pool);
         let until = Arc::new(Until::new(self.at));
         self.newest = Some(until.clone());
         options.carried.until = Some(until);

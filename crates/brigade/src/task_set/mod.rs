@@ -272,7 +272,7 @@ impl<T> TaskSet<T> {
     {
         let (key, class) = (self.pool.key, options.class);
         if let Some(deadline) = &mut self.deadline {
-            deadline.apply(&mut options, key);
+            deadline.apply_to_closure(&mut options, key);
         }
         if !const { is_large::<F>() } && key.is_plain() && !options.is_stored() && !inherits(key) {
             return self.add(class, job, |set, number, _, job| set.job(number, job), closure_of);
@@ -348,7 +348,7 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         let (key, group) = (self.pool.key, self.group);
-        if let Some(deadline) = &mut self.deadline {
+        if let Some(deadline) = &self.deadline {
             deadline.apply(&mut options, key);
         }
         let is_bare = key.is_plain() && options.carried.is_empty() && !inherits(key);

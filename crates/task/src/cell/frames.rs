@@ -33,7 +33,7 @@ pub trait Attachment: Sync {
         None
     }
 
-    /// Whether the job is to stop, beside what its handle asks.
+    /// Whether [`is_cancelled`] says that the job is to stop, beside what its handle asks. A future is dropped by its handle alone.
     fn must_stop(&self) -> bool {
         false
     }
@@ -64,12 +64,19 @@ enum What<'a> {
 }
 
 impl What<'_> {
-    /// Whether the job is to stop; `None` if this does not tell.
-    fn must_stop(self) -> Option<bool> {
+    /// Whether the beginning job has been asked to stop; `None` if no job begins.
+    fn is_asked(self) -> Option<bool> {
         match self {
             What::Job(state) => Some(state.is_some_and(State::is_stop_requested)),
+            What::Part(_) | What::Attached(_) | What::Dropped(_) => None,
+        }
+    }
+
+    /// The same, or whether its attachment says so.
+    fn must_stop(self) -> Option<bool> {
+        match self {
             What::Attached(attachment) => attachment.must_stop().then_some(true),
-            What::Part(_) | What::Dropped(_) => None,
+            _ => self.is_asked(),
         }
     }
 }
@@ -348,21 +355,21 @@ pub fn drop_cause() -> Cause {
 /// # Ok::<(), brigade_task::JoinError>(())
 /// ```
 pub fn is_cancelled() -> bool {
-    must_stop_by(Frame::outer_of_context)
+    must_stop_by(Frame::outer_of_context, |what| what.must_stop())
 }
 
 /// Whether the innermost job on this thread's stack has been asked to stop. For a future of a scope this is the future itself; the job
 /// that opened the scope waits for this future.
 pub(crate) fn must_stop() -> bool {
-    must_stop_by(Frame::outer)
+    must_stop_by(Frame::outer, |what| what.is_asked())
 }
 
-/// Whether the first job has been asked to stop, of the innermost frame, the frame `outer` of it, and so on.
+/// What the first frame that tells says: of the innermost frame, the frame `outer` of it, and so on.
 #[inline]
-fn must_stop_by(outer: fn(&Frame) -> Option<&Frame>) -> bool {
+fn must_stop_by(outer: fn(&Frame) -> Option<&Frame>, tell: fn(What<'_>) -> Option<bool>) -> bool {
     INNERMOST.with(|mut frame| {
         while let Some(here) = frame {
-            if let Some(must_stop) = here.what.must_stop() {
+            if let Some(must_stop) = tell(here.what) {
                 return must_stop;
             }
             frame = outer(here);
