@@ -13,6 +13,7 @@ RUSTDOCFLAGS='-D warnings' cargo doc -p brigade --no-deps --locked
 RUSTDOCFLAGS='-D warnings' cargo doc -p brigade --no-default-features --no-deps --locked
 # Figures of README.md and of the guide: those of docs/results/quick.json.
 ci/figures.py
+ci/seeds.py --check
 # The chapters of the guide as the repository shows them, and its links.
 ci/guide.py
 

@@ -235,6 +235,6 @@ go() { GOTOOLCHAIN=local GOPROXY=off GOFLAGS='' command go build -C lab/peers/go
 cpp() { "${CXX:-c++}" -std=c++17 -O2 -o "$(folder "$@")/brigade-lab-cpp" lab/peers/cpp/main.cpp -ltbb -pthread; }
 
 case "${1-}" in
-    full | figures | scale | fresh | executors | rayon | st3 | go | cpp) "$@" ;;
+    full | figures | seeds | cores | scale | fresh | executors | rayon | st3 | go | cpp) "$@" ;;
     *) sed -n 's/^#   //p' "$0" >&2 && exit 2 ;;
 esac

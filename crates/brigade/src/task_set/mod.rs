@@ -28,8 +28,9 @@
 //!
 //! **Deadline.** A timer of the pool cancels the jobs that have not ended. A map of their cancellers is shared with the
 //! timer: the owner enters a job after adding the job, and removes the job after its end. A job entered after the deadline
-//! is cancelled by the owner: it looks at the clock under the map's lock, which the timer takes afterwards. A job that was added
-//! under a deadline carries it, and compares it with the clock itself, as the timer waits for a free thread.
+//! is cancelled by the owner: it looks at the clock under the map's lock, which the timer takes afterwards. A closure that was added
+//! under a deadline carries it, and compares it with the clock itself, as the timer waits for a free thread. A future does not: its handle
+//! alone stops it.
 //!
 //! **Counts.** The pool counts a job when it accepts the job. A job dropped in line counts as accepted and cancelled.
 //!
