@@ -71,11 +71,11 @@ pub(super) struct Deadline {
 /// The jobs that have not ended, as far as the owner knows.
 #[derive(Default)]
 struct Unended {
-    jobs: BTreeMap<usize, Entry>,
+    jobs: BTreeMap<usize, UnendedJob>,
     limit: Option<Arc<Limit>>,
 }
 
-struct Entry {
+struct UnendedJob {
     canceller: Arc<Canceller>,
     until: Option<Arc<Until>>,
 }
@@ -156,7 +156,7 @@ impl Deadline {
             }
             cancel_late(canceller, pool);
         } else {
-            state.jobs.insert(number, Entry { canceller, until });
+            state.jobs.insert(number, UnendedJob { canceller, until });
         }
     }
 
@@ -168,7 +168,7 @@ impl Deadline {
     /// Removes a job, which has no deadline from then on.
     pub(super) fn remove(&self, number: usize) {
         let removed = self.unended.lock().jobs.remove(&number);
-        if let Some(Entry { until: Some(until), .. }) = &removed {
+        if let Some(UnendedJob { until: Some(until), .. }) = &removed {
             until.set(None);
         }
         drop(removed);
