@@ -48,7 +48,8 @@ def lab(line, targets, program=(), command=()):
         try:
             sheets = json.load(open(file.name))['sheets']
         except ValueError:
-            raise Refused(said.splitlines()[-1] if said else f'exit code {done.returncode}') from None
+            why = said.splitlines()[-1] if said else f'exit code {done.returncode}'
+            raise Refused(why.replace(f'{LAB.parent}/', '')) from None
     found = []
     for sheet in sheets:
         names = [metric['name'] for metric in sheet['metrics']]

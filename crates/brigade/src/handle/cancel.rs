@@ -8,8 +8,8 @@ use crate::engine::{Worker, with_worker};
 /// pool is being [discarded](crate::Shutdown::Discard), which also applies to a job without a handle. Returns `false`
 /// outside of a job.
 ///
-/// A job that does not call this is not stopped. The call costs a few loads, so a loop may make it in every
-/// iteration. Everything before the cancellation happens before this returns `true`. A job run inside a
+/// A job that does not call this is not stopped. The call costs a few loads, and in a closure of a set with a
+/// [deadline](crate::TaskSet::deadline) a look at the clock, so a loop may make it in every iteration. Everything before the cancellation happens before this returns `true`. A job run inside a
 /// [join](JoinHandle::join) has its own flag; when it has ended, this reads the outer job's flag again. Forks,
 /// parallel loops, jobs of a [`Scope`](crate::Scope) and [installed](crate::Handle::install) calls are part of the
 /// job waiting for them, on any thread: in them, this reads the flag of the waiting job.

@@ -22,7 +22,8 @@ impl Handle {
     ///
     /// Blocks only if the pool is bounded and [blocks when it is full](crate::WhenFull), the default policy of
     /// bounded pools. May start a thread, according to the pool's [growth](crate::Builder::growth). Does not allocate
-    /// if the captures have at most 24 bytes and the alignment of a pointer. A bounded pool [allocates
+    /// if the captures have at most 24 bytes and the alignment of a pointer, unless it comes from outside of the pool in a
+    /// program that has used [values](crate::JobBuilder::with). A bounded pool [allocates
     /// once](crate::Builder::capacity) for any captures.
     ///
     /// Captures are moved by value on the way to the queue, and onto the stack of the running thread. Box captures of

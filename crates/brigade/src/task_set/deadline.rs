@@ -51,7 +51,7 @@ impl<T> TaskSet<T> {
                 deadline.limits(limit.clone());
             }
             for (number, handle) in self.pending.from(0) {
-                deadline.enter(number, handle, self.pool.key);
+                deadline.enter(number, handle, None, self.pool.key);
             }
             deadline.set(self.pool, at);
         }
@@ -62,8 +62,6 @@ impl<T> TaskSet<T> {
 /// The deadline of a set, and the jobs to be cancelled then.
 pub(super) struct Deadline {
     at: Instant,
-    /// That of the job that is being added, if it was made under this deadline: it needs no timer to see it.
-    newest: Option<Arc<Until>>,
     unended: Arc<Mutex<Unended>>,
     timer: Option<Timer>,
 }
@@ -82,7 +80,7 @@ struct UnendedJob {
 
 impl Deadline {
     fn new(at: Instant) -> Self {
-        Self { at, newest: None, unended: Arc::default(), timer: None }
+        Self { at, unended: Arc::default(), timer: None }
     }
 
     /// Adds the deadline to the settings of a new job that must not begin any more.
@@ -92,13 +90,11 @@ impl Deadline {
         }
     }
 
-    /// The same for a closure, which is then [entered](Self::enter). A future is dropped once it has been asked to stop, which takes a
+    /// The same for a closure, which needs no timer to see the deadline. A future is dropped once it has been asked to stop, which takes a
     /// thread in any case.
-    pub(super) fn apply_to_closure(&mut self, options: &mut Options, pool: Key) {
+    pub(super) fn apply_to_closure(&self, options: &mut Options, pool: Key) {
         self.apply(options, pool);
-        let until = Arc::new(Until::new(self.at));
-        self.newest = Some(until.clone());
-        options.carried.until = Some(until);
+        options.carried.until = Some(Arc::new(Until::new(self.at)));
     }
 
     fn is_over(&self, pool: Key) -> bool {
@@ -143,8 +139,13 @@ impl Deadline {
     }
 
     /// Enters a job, or cancels it if the deadline has passed.
-    pub(super) fn enter(&mut self, number: usize, job: &JobHandle, pool: Key) {
-        let until = self.newest.take();
+    pub(super) fn enter(
+        &self,
+        number: usize,
+        job: &JobHandle,
+        until: Option<Arc<Until>>,
+        pool: Key,
+    ) {
         // Entered before an earlier deadline was set.
         let Some(canceller) = job.canceller().map(Arc::new) else { return };
         let mut state = self.unended.lock();

@@ -69,7 +69,9 @@ use crate::engine::{Group, Members, Permit, class_here, reach_once};
 use crate::handle::Handle;
 use crate::pool::here;
 use crate::spawn::{AsFuture, Boxed, Watched, future_of, make_future};
-use crate::submission::{Closure, Options, inherits, make_job, returned, unmade, watcher_of};
+use crate::submission::{
+    Closure, Options, Until, inherits, make_job, returned, unmade, watcher_of,
+};
 use crate::values::{Priority, Rejected, closure_of, expect_accepted, opaque};
 use deadline::Deadline;
 use limit::Limit;
@@ -272,18 +274,20 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         let (key, class) = (self.pool.key, options.class);
-        if let Some(deadline) = &mut self.deadline {
+        if let Some(deadline) = &self.deadline {
             deadline.apply_to_closure(&mut options, key);
         }
         if !const { is_large::<F>() } && key.is_plain() && !options.is_stored() && !inherits(key) {
-            return self.add(class, job, |set, number, _, job| set.job(number, job), closure_of);
+            let make = |set: &Completions, number, _, job| set.job(number, job);
+            return self.add(class, None, job, make, closure_of);
         }
         let watcher = watcher_of(key, place, options.carried.name.as_ref(), class);
+        let until = options.carried.until.clone();
         let make = |set: &Completions, number, permit, job| {
             listed(set, number, make_job(watcher, permit, options, job))
         };
         let job: Box<dyn Closure<T>> = Box::new(job);
-        self.add(class, job, make, unmade).or_else(returned)
+        self.add(class, until, job, make, unmade).or_else(returned)
     }
 
     /// Adds a future, to be polled on the pool's threads until it is ready, and returns its [id](Self::submit). Never
@@ -360,7 +364,7 @@ impl<T> TaskSet<T> {
         let make = |set: &Completions, number, permit, future| {
             listed(set, number, make_future(key, group, future, permit, deadline))
         };
-        let added = self.add(class, AsFuture { future }, make, future_of);
+        let added = self.add(class, None, AsFuture { future }, make, future_of);
         added.map_err(|rejected| rejected.map(AsFuture::boxed))
     }
 
@@ -380,7 +384,7 @@ impl<T> TaskSet<T> {
             let future = Watched::new(watcher, carried, future);
             listed(set, number, make_future(key, group, future, permit, deadline))
         };
-        self.add(class, future, make, Watched::unmade)
+        self.add(class, None, future, make, Watched::unmade)
     }
 
     /// Adds a closure or a future of a class, or of the submitting job's: submits the job made by `make`, or puts the job in
@@ -392,6 +396,7 @@ impl<T> TaskSet<T> {
     fn add<W>(
         &mut self,
         class: Option<Priority>,
+        until: Option<Arc<Until>>,
         work: W,
         make: impl FnOnce(&Completions, usize, Option<Permit>, W) -> Made<T>,
         back: impl FnOnce(Job) -> W,
@@ -419,8 +424,8 @@ impl<T> TaskSet<T> {
             Ok(handle)
         })?;
         self.next += 1;
-        if let Some(deadline) = &mut self.deadline {
-            deadline.enter(number, &handle, self.pool.key);
+        if let Some(deadline) = &self.deadline {
+            deadline.enter(number, &handle, until, self.pool.key);
         }
         self.pending.push(number, handle);
         Ok(number)

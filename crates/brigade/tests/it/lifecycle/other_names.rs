@@ -51,6 +51,7 @@ fn searching_another_crates_name_finds_the_item() {
 #[expect(deprecated)]
 fn names_of_other_crates_do_the_same() {
     let pool = Pool::builder().threads(1).thread_name("cook").queue_size(1).build().unwrap();
+    assert_eq!(pool.current_num_threads(), 1);
     let name = || std::thread::current().name().unwrap().starts_with("cook");
     assert!(pool.spawn_blocking(name).join().unwrap());
     let gate = Gate::closed();
@@ -60,4 +61,8 @@ fn names_of_other_crates_do_the_same() {
     assert!(waiting.abort());
     assert!(waiting.join().is_err_and(|error| error.is_cancelled()));
     gate.open();
+    pool.join();
+    assert_eq!(pool.metrics().running, 0);
+    let builder: brigade::PoolBuilder = Pool::builder();
+    drop(builder);
 }
