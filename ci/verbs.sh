@@ -59,12 +59,12 @@ $(grep -E '^[-+]([^-+]|$)' <<<"$difference")"
 fi
 
 # A method that has a feature, of a type that has none, answers without the feature by its name: crates/brigade/src/absent.rs has each.
-methods() { grep -oE '^pub (async )?fn brigade::(Builder|Handle|LocalPool|Pool)::[a-z_]+' "$1" | sed 's/.*:://' | sort -u; }
+methods() { grep -oE '^pub (async )?fn brigade::(Builder|Handle|LocalPool|Pool)::[a-z_]+' "$1" | sed 's/.*brigade:://' | sort -u; }
 RUSTDOC="$PWD/ci/verbs.sh" RUSTDOCFLAGS='-Z unstable-options --output-format json' cargo doc --quiet -p brigade --no-default-features --no-deps --locked \
     --target-dir "${CARGO_TARGET_DIR:-target}/api/bare"
 "${CARGO_TARGET_DIR:-target}/debug/examples/public_api" "${CARGO_TARGET_DIR:-target}/api/bare/doc/brigade.json" >"$scratch/bare.txt"
 while read -r method; do
-    grep -q "::$method(" crates/brigade/src/absent.rs || fail "crates/brigade/src/absent.rs has no line for $method, which has a feature"
+    grep -qF " $method(" crates/brigade/src/absent.rs || fail "crates/brigade/src/absent.rs has no line for $method, which has a feature"
 done < <(comm -23 <(methods "$scratch/api.txt") <(methods "$scratch/bare.txt"))
 
 # Items of BASE that are gone or have changed. The entry names the item; what else names a removed item needs none of its own.
