@@ -286,7 +286,7 @@ impl Limited {
         let watcher = watcher_of(self.pool.key, place, None, Some(class));
         let make = |claim, work| {
             let work: Box<dyn Closure<R::Output>> = Box::new(InTurn { claim, work });
-            make_job(watcher, None, Options::default(), work)
+            make_job(watcher, None, Options::default(), None, work)
         };
         let work: Box<dyn Closure<R::Output>> = Box::new(job);
         self.add(class, work, make, unmade).or_else(returned)

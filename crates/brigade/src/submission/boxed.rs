@@ -3,10 +3,11 @@
 //! It is boxed at the beginning of the slow path, so that all closures with the same result type share the code behind.
 
 use core::any::Any;
+use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_sync::call_user;
-use brigade_task::{Cause, Job, Work};
+use brigade_sync::{Mutex, call_user};
+use brigade_task::{Attachment, Cause, Job, Work, attach};
 
 use super::options::Options;
 use super::{Carrying, Receipt};
@@ -61,11 +62,39 @@ impl<T> Work for Queued<T> {
     }
 }
 
+/// The deadline that a job has from its set, by the clock of its pool. The owner of the set may change it, and takes it away with the
+/// job's removal.
+#[derive(Debug)]
+pub(crate) struct Until(Mutex<Option<Instant>>);
+
+impl Until {
+    pub(crate) fn new(at: Instant) -> Self {
+        Self(Mutex::new(Some(at)))
+    }
+
+    pub(crate) fn set(&self, at: Option<Instant>) {
+        *self.0.lock() = at;
+    }
+
+    /// Never waits: while the owner changes it, it is not over. In a forked child the lock may be held forever.
+    fn is_over(&self) -> bool {
+        let at = self.0.try_lock().and_then(|at| *at);
+        at.is_some_and(|at| at <= now())
+    }
+}
+
+impl Attachment for Until {
+    fn must_stop(&self) -> bool {
+        self.is_over()
+    }
+}
+
 /// A closure with all additions.
 struct Boxed<T: 'static> {
     /// First, so that the permit is released before any user code runs, including the drop of the closure.
     permit: Option<Permit>,
     deadline: Option<Instant>,
+    until: Option<Arc<Until>>,
     work: Carrying<Box<dyn Closure<T>>>,
     /// Last, so that all else is dropped before the end of the job is reported.
     watch: Watch,
@@ -75,18 +104,23 @@ impl<T> Work for Boxed<T> {
     type Output = T;
 
     fn may_start(&self) -> Result<(), Cause> {
-        let is_late = self.deadline.is_some_and(|at| at <= now()) || self.work.is_late();
+        let is_late = self.deadline.is_some_and(|at| at <= now())
+            || self.until.as_ref().is_some_and(|until| until.is_over());
         if is_late { Err(Cause::Deadline) } else { Ok(()) }
     }
 
     fn run(self) -> T {
-        let Self { permit, mut work, watch, .. } = self;
+        let Self { permit, until, mut work, watch, .. } = self;
         drop(permit);
-        watch.run(move || {
+        let mut run = move || {
             work.run(|work| {
                 let Some(work) = work.take() else { unreachable!("it runs once") };
                 call_user(|| work.call())
             })
+        };
+        watch.run(move || match until {
+            Some(until) => attach(&*until, run),
+            None => run(),
         })
     }
 }
@@ -96,16 +130,18 @@ pub(crate) fn make_job<R: Receipt>(
     watcher: Watcher,
     permit: Option<Permit>,
     mut options: Options,
+    until: Option<Arc<Until>>,
     work: Box<dyn Closure<R::Output>>,
 ) -> (Job, R) {
     options.carried.inherit();
     // A handle keeps more than a `Queued` in any case.
-    let (job, receipt) = if !R::IS_HANDLE && !watcher.watches() && !options.is_stored() {
+    let is_bare = !watcher.watches() && !options.is_stored() && until.is_none();
+    let (job, receipt) = if !R::IS_HANDLE && is_bare {
         R::make(Queued { permit, work })
     } else {
         let Options { deadline, carried, .. } = options;
         let (work, watch) = (Carrying::new(carried, work), watcher.begin(R::IS_HANDLE));
-        R::make(Boxed { permit, deadline, work, watch })
+        R::make(Boxed { permit, deadline, until, work, watch })
     };
     (job.into(), receipt)
 }

@@ -1,44 +1,21 @@
-//! The name of a job, the values that follow the job, and the deadline of its set.
+//! The name of a job, and the values that follow the job.
 
 use core::mem;
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
 
-use brigade_sync::{Mutex, call_user};
+use brigade_sync::call_user;
 use brigade_task::{
     Attachment, Values, attach, drop_contained, job_values, may_have_job_values, panic_as,
 };
 
-use crate::engine::{label_job, now, with_worker};
+use crate::engine::{label_job, with_worker};
 
-/// The name and the values of a job, and the deadline of its set.
+/// The name and the values of a job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Carried {
     pub(crate) name: Option<Cow<'static, str>>,
     pub(crate) values: Values,
-    pub(crate) until: Option<Arc<Until>>,
-}
-
-/// The deadline that a job has from its set, by the clock of its pool. The owner of the set may change it, and takes it away with the
-/// job's removal.
-#[derive(Debug)]
-pub(crate) struct Until(Mutex<Option<Instant>>);
-
-impl Until {
-    pub(crate) fn new(at: Instant) -> Self {
-        Self(Mutex::new(Some(at)))
-    }
-
-    pub(crate) fn set(&self, at: Option<Instant>) {
-        *self.0.lock() = at;
-    }
-
-    /// Never waits: while the owner changes it, it is not over. In a forked child the lock may be held forever.
-    fn is_over(&self) -> bool {
-        let at = self.0.try_lock().and_then(|at| *at);
-        at.is_some_and(|at| at <= now())
-    }
 }
 
 impl Attachment for Carried {
@@ -48,10 +25,6 @@ impl Attachment for Carried {
 
     fn values(&self) -> Option<&Values> {
         if self.values.is_empty() { None } else { Some(&self.values) }
-    }
-
-    fn must_stop(&self) -> bool {
-        self.is_late()
     }
 
     fn enter(&self, call: &mut dyn FnMut()) {
@@ -65,16 +38,11 @@ impl Attachment for Carried {
 impl Carried {
     /// The values of the calling thread's job.
     pub(crate) fn here() -> Self {
-        Self { values: job_values(), ..Self::default() }
+        Self { name: None, values: job_values() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.name.is_none() && self.values.is_empty() && self.until.is_none()
-    }
-
-    /// Whether the deadline of the set has passed; on a thread of its pool.
-    fn is_late(&self) -> bool {
-        self.until.as_ref().is_some_and(|until| until.is_over())
+        self.name.is_none() && self.values.is_empty()
     }
 
     /// Adds a value.
@@ -128,11 +96,6 @@ pub(crate) struct Carrying<W> {
 impl<W> Carrying<W> {
     pub(crate) fn new(carried: Carried, work: W) -> Self {
         Self { carried, work: Some(work) }
-    }
-
-    /// Whether the job must not begin any more.
-    pub(crate) fn is_late(&self) -> bool {
-        self.carried.is_late()
     }
 
     /// Runs the job.

@@ -360,7 +360,9 @@ impl JobBuilder {
         let refused = reach_once(key, |at| {
             let mut made = jobs.by_ref().map(|work| match is_plain {
                 true => Job::new(work),
-                false => make_job::<()>(watcher.clone(), None, options.clone(), Box::new(work)).0,
+                false => {
+                    make_job::<()>(watcher.clone(), None, options.clone(), None, Box::new(work)).0
+                }
             });
             Some(at.shared()?.dispatch(at.worker().is_some(), class, &mut made))
         });

@@ -27,8 +27,8 @@ use brigade_task::Job;
 use crate::engine::{Admission, Key, Permit, reach_once};
 use crate::values::{Priority, Rejected, WhenFull};
 pub(crate) use accept::{ADMIT, Receipt, accept, admit_bounded, inherits, submit, submit_job};
-pub(crate) use boxed::{Closure, make_job, returned, unmade};
-pub(crate) use carried::{Carried, Carrying, Until};
+pub(crate) use boxed::{Closure, Until, make_job, returned, unmade};
+pub(crate) use carried::{Carried, Carrying};
 pub use carried::{current_job_name, inherited};
 pub use job_builder::JobBuilder;
 pub use on_worker::JobOnWorker;
@@ -93,7 +93,7 @@ impl<T: 'static> Submission<Box<dyn Closure<T>>> {
         let options = options.unwrap_or_default();
         let admitted = Admitted { when_full, deadline: options.deadline, class: options.class };
         let watcher = watcher_of(key, place, options.carried.name.as_ref(), options.class);
-        let make = |permit, work| make_job(watcher, permit, options, work);
+        let make = |permit, work| make_job(watcher, permit, options, None, work);
         submit_admitted(key, admitted, work, make, unmade)
     }
 }

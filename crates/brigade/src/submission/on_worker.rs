@@ -91,7 +91,7 @@ impl JobOnWorker {
         let Self { key, index, options } = self;
         let (name, class) = (options.carried.name.as_ref(), Some(Priority::Normal));
         let watcher = watcher_of(key, Location::caller(), name, class);
-        let made = make_job(watcher, None, options, Box::new(job));
+        let made = make_job(watcher, None, options, None, Box::new(job));
         let sent = submit_job(made, |share| send(key, index, share), unmade::<T>);
         sent.map(|handle| JoinHandle::of_bound(handle, key)).or_else(returned)
     }

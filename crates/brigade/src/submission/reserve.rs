@@ -186,7 +186,7 @@ impl Reserved {
         let Self { builder: JobBuilder { key, options, .. }, mut room } = self;
         let class = options.class;
         let watcher = watcher_of(key, place, options.carried.name.as_ref(), class);
-        let made = make_job(watcher, room.take(), options, Box::new(work));
+        let made = make_job(watcher, room.take(), options, None, Box::new(work));
         submit_job(made, |job| accept(key, class, job), unmade::<R::Output>).or_else(returned)
     }
 }

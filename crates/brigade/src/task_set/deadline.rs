@@ -90,11 +90,11 @@ impl Deadline {
         }
     }
 
-    /// The same for a closure, which needs no timer to see the deadline. A future is dropped once it has been asked to stop, which takes a
+    /// The same for a closure, and returns what the closure carries: it needs no timer to see the deadline. A future is dropped once it has been asked to stop, which takes a
     /// thread in any case.
-    pub(super) fn apply_to_closure(&self, options: &mut Options, pool: Key) {
+    pub(super) fn apply_to_closure(&self, options: &mut Options, pool: Key) -> Arc<Until> {
         self.apply(options, pool);
-        options.carried.until = Some(Arc::new(Until::new(self.at)));
+        Arc::new(Until::new(self.at))
     }
 
     fn is_over(&self, pool: Key) -> bool {

@@ -274,17 +274,17 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         let (key, class) = (self.pool.key, options.class);
-        if let Some(deadline) = &self.deadline {
-            deadline.apply_to_closure(&mut options, key);
-        }
-        if !const { is_large::<F>() } && key.is_plain() && !options.is_stored() && !inherits(key) {
+        let deadline = self.deadline.as_ref();
+        let until = deadline.map(|deadline| deadline.apply_to_closure(&mut options, key));
+        let is_bare = key.is_plain() && !options.is_stored() && until.is_none();
+        if !const { is_large::<F>() } && is_bare && !inherits(key) {
             let make = |set: &Completions, number, _, job| set.job(number, job);
             return self.add(class, None, job, make, closure_of);
         }
         let watcher = watcher_of(key, place, options.carried.name.as_ref(), class);
-        let until = options.carried.until.clone();
+        let carried = until.clone();
         let make = |set: &Completions, number, permit, job| {
-            listed(set, number, make_job(watcher, permit, options, job))
+            listed(set, number, make_job(watcher, permit, options, carried, job))
         };
         let job: Box<dyn Closure<T>> = Box::new(job);
         self.add(class, until, job, make, unmade).or_else(returned)
