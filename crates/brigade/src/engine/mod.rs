@@ -59,6 +59,7 @@ mod worker;
 pub(crate) use bounded::{Admission, Unqueued};
 pub use clock::now;
 pub(crate) use clock::now_in;
+pub(crate) use end::Leaving;
 pub(crate) use end::off_pool::{
     cancel_contained, drop_off_pool, drop_value_off_pool, may_nest, pool_of_work,
 };

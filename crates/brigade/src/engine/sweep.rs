@@ -2,7 +2,7 @@
 
 use core::iter;
 
-use brigade_task::{Job, Outcome, return_tickets};
+use brigade_task::{Job, Outcome};
 
 use super::queues::injectors::SWEEP;
 use super::shared::Shared;
@@ -118,7 +118,6 @@ impl Shared {
     /// Sweeps completed entries out of the injectors, the lanes and the mailboxes.
     pub(super) fn sweep(&self) {
         self.ledger.count_cancelled(self.queues.sweep(&self.idle));
-        return_tickets();
         // A worker that looked during the sweep may have seen work, and therefore not have terminated the pool.
         self.try_terminate();
     }

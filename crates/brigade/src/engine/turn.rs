@@ -224,11 +224,11 @@ impl Worker {
 
     /// Calls a closure that runs jobs inside the current job, and forgets their origins.
     fn contain(&self, origins: usize, run: &mut dyn FnMut()) {
-        return_tickets();
         let run = || enter_job(&self.shared, run);
         if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(run)) {
             self.panicked(payload);
         }
+        // A wait that always finds other jobs to run would not look whether its scope has ended.
         return_tickets();
         self.me.origins.end(origins);
         // The job that waits may go on.

@@ -6,7 +6,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_sync::Visit;
-use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait, keep_tickets};
+use brigade_task::{Forks, Job, Outcome, Part, Scopes, Wait};
 
 use super::outside::{Uncalled, accepted, borrow, from_outside};
 use crate::engine::{
@@ -295,7 +295,7 @@ where
     R: Send,
 {
     match &ScopePool::of_worker(None) {
-        Some(pool) => open(pool, Plain(body)),
+        Some(pool) => Plain(body).open(pool),
         None => scope_from_outside(&mut Some(body)),
     }
 }
@@ -361,16 +361,9 @@ where
 #[track_caller]
 pub(super) fn in_place<R>(pool: Handle, scope: impl OpenScope<R>) -> Result<R, Reason> {
     match &ScopePool::of_worker(Some(pool.key)) {
-        Some(pool) => Ok(open(pool, scope)),
+        Some(pool) => Ok(scope.open(pool)),
         None => in_place_outside(pool.key, scope, Location::caller()),
     }
-}
-
-/// Opens a scope on a worker.
-#[inline(always)]
-fn open<R>(pool: &ScopePool, scope: impl OpenScope<R>) -> R {
-    let _kept = keep_tickets();
-    scope.open(pool)
 }
 
 /// Opens a scope of a pool on a thread that does not fork as a worker of it.
@@ -384,9 +377,7 @@ fn in_place_outside<R>(
     let scope = Uncalled(Some(scope));
     let open = || {
         // A thread that owns the pool is its worker by now.
-        let own = ScopePool::of_worker(Some(pool));
-        let _kept = own.as_ref().map(|_| keep_tickets());
-        let pool = match own {
+        let pool = match ScopePool::of_worker(Some(pool)) {
             Some(own) => own,
             None => ScopePool::of_outside(pool)?,
         };

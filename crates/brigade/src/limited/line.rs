@@ -9,7 +9,8 @@ use brigade_sync::Mutex;
 use brigade_task::{Cause, Job, Outcome};
 
 use crate::engine::{
-    Key, Permit, Semaphore, Waiter, cancel_contained, find, hold, link_limited, reach, reach_once,
+    At, Key, Leaving, Permit, Semaphore, Waiter, cancel_contained, find, hold, link_limited, reach,
+    reach_once,
 };
 use crate::handle::awaited::polling_thread;
 use crate::values::Priority;
@@ -162,20 +163,17 @@ impl Line {
             }
             state.admitted.push(self.grant(acquired));
             drop(state);
-            let admitted = reach_once(self.pool, |at| {
-                if let Some(shared) = at.shared() {
-                    shared.ledger.end_limited();
+            reach_once(self.pool, |at| {
+                let leaves = at.leave_line();
+                if let Err(job) = at.accept_late(class, job) {
+                    self.cancel(at, leaves, job);
                 }
-                at.accept_late(class, job)
             });
-            if let Err(job) = admitted {
-                self.cancel(job);
-            }
         }
     }
 
     /// Drops a job that the pool no longer accepts, and all jobs in line.
-    fn cancel(&self, rejected: Job) {
+    fn cancel(&self, at: At<'_>, leaves: Option<Leaving<'_>>, rejected: Job) {
         let mut state = self.state.lock();
         let (mut jobs, mut completed) = (Vec::new(), Vec::new());
         while let Some((_, job, is_cancelled)) = state.pop() {
@@ -188,18 +186,16 @@ impl Line {
         }
         drop(state);
         self.drop_completed(completed);
-        let drop_job = |job, is_counted: bool| {
-            let outcome = cancel_contained(job, Cause::Ended);
-            reach(self.pool, &mut |at| {
-                if let (true, Some(shared)) = (is_counted, at.shared()) {
-                    shared.ledger.end_limited();
-                }
-                at.count_unqueued(outcome);
-            });
+        // Only now: the end of a job has the line look for the next.
+        let drop_job = |leaves: Option<Leaving<'_>>, job| {
+            // The pool does not end meanwhile, and the job may end it.
+            let _work = at.shared().map(|shared| shared.off_pool());
+            drop(leaves);
+            at.count_unqueued(cancel_contained(job, Cause::Ended));
         };
-        drop_job(rejected, false);
+        drop_job(leaves, rejected);
         for job in jobs {
-            drop_job(job, true);
+            drop_job(at.leave_line(), job);
         }
     }
 
@@ -209,9 +205,7 @@ impl Line {
             // Calls no user code.
             drop(job.drop_if_stale());
             reach(self.pool, &mut |at| {
-                if let Some(shared) = at.shared() {
-                    shared.ledger.end_limited();
-                }
+                let _leaves = at.leave_line();
                 at.count_unqueued(Outcome::Stale);
             });
         }

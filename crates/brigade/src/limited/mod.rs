@@ -33,7 +33,7 @@
 //!
 //! **Counts.** The pool counts a job in line as accepted and queued.
 //!
-//! **Ends.** If the pool no longer accepts an admitted job, it has been discarded, and all jobs in line are cancelled.
+//! **Ends.** A pool with jobs in line does not end, and is not idle (`engine/end/ENDING.md`). If the pool no longer accepts an admitted job, it has been discarded, and all jobs in line are cancelled.
 //!
 //! **Forks.** In a forked child the locks may be held forever, so no call takes them.
 //!
@@ -320,11 +320,13 @@ impl Limited {
         back: impl FnOnce(Job) -> W,
     ) -> Result<R, Rejected<W>> {
         reach_once(self.pool.key, |at| {
-            let Some(shared) = at.shared().filter(|_| !at.refuses()) else {
+            if at.refuses() {
                 return Err(at.rejected(work));
-            };
+            }
             let Some(claim) = self.line.admit(class) else {
-                shared.ledger.begin_limited();
+                if !at.begin_limited() {
+                    return Err(at.rejected(work));
+                }
                 return Ok(self.line.wait(class, |claim| make(claim, work)));
             };
             let (job, receipt) = make(claim, work);

@@ -5,13 +5,14 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_sync::OnceLock;
+use brigade_sync::atomic::{Ordering, fence};
 use brigade_task::{
     Callable, HandledJob, Job, Work, has_job_values, is_large, may_have_job_values,
 };
 
 use super::{Admitted, Submission};
 use crate::engine::{
-    Admission, At, Key, Shared, Unqueued, Worker, reach_inline, reach_owned, wait_until,
+    Admission, At, Key, Leaving, Shared, Unqueued, Worker, reach_inline, reach_owned, wait_until,
     with_worker,
 };
 use crate::handle::{Handle, JoinHandle};
@@ -153,6 +154,24 @@ impl<'a> At<'a> {
             At::Outside(shared) => shared.is_closed(),
             At::Gone(_) => true,
         }
+    }
+
+    /// Accepts a job that waits for the permit of a `Limited`; `false` if the pool refuses it.
+    pub(crate) fn begin_limited(self) -> bool {
+        let Some(shared) = self.shared() else { return false };
+        shared.ledger.begin_limited();
+        // Ordering: count the job, fence, and read the state; the end of the pool changes the state, fences, and reads the count.
+        fence(Ordering::SeqCst);
+        let refuses = self.refuses();
+        if refuses {
+            drop(self.leave_line());
+        }
+        !refuses
+    }
+
+    /// Counts a job that waits for the permit of a `Limited` no longer, until the returned value is dropped, as about to be queued or dropped.
+    pub(crate) fn leave_line(self) -> Option<Leaving<'a>> {
+        self.shared().map(|shared| shared.leave_line())
     }
 
     /// Accepts a job of a class to which the pool agreed before it was closed.

@@ -15,6 +15,7 @@ use brigade_sync::{OwnerEnd, call_user};
 
 use super::latch::Latch;
 use super::part::Part;
+use super::tickets::return_tickets;
 use super::{Abort, wait_by};
 use crate::act::{Action, Outcome, Payload, inspect};
 use crate::cell::JobContext;
@@ -74,14 +75,23 @@ impl<'a> Wait<'a> {
         Self { has_parts: false, ..Self::new(latch, region) }
     }
 
-    /// Whether it has ended.
+    /// Whether it has ended. [Returns](return_tickets) the tickets that the thread keeps, which may be the last.
     #[inline]
     pub fn is_over(self) -> bool {
+        return_tickets();
+        self.is_set()
+    }
+
+    /// Like [`is_over`](Self::is_over), but returns no tickets; for a thread that runs parts next, if there are any.
+    #[inline]
+    pub fn is_set(self) -> bool {
         self.latch.is_set()
     }
 
-    /// Registers the waker for the end, in place of the former waker; `false` if it has ended already.
+    /// Registers the waker for the end, in place of the former waker; `false` if it has ended already. Returns tickets, as
+    /// [`is_over`](Self::is_over) does.
     pub fn register(self, waker: core::task::Waker) -> bool {
+        return_tickets();
         self.latch.register(waker)
     }
 

@@ -17,11 +17,11 @@ use std::sync::Arc;
 use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::{Mutex, call_user};
 
-use super::Abort;
 use super::fork::Wait;
 use super::parcel::{FutureParcel, Parcel, ScopedJoinHandle};
 use super::part::Part;
-use super::tickets::Tickets;
+use super::tickets::{Tickets, keep_tickets, return_tickets};
+use super::Abort;
 use super::wakers::Wakers;
 use crate::act::{Action, Outcome, Payload, inspect};
 use crate::bounds::{Callable, Spawnable};
@@ -82,6 +82,7 @@ pub trait Scopes: Sync {
 pub struct HeldPanic;
 
 /// The part of a scope used by the jobs.
+#[repr(C)]
 pub(super) struct State {
     tickets: Tickets,
     /// The context entered by the jobs.
@@ -99,7 +100,14 @@ struct Rare {
     futures: Wakers,
 }
 
+/// The address of a scope is that of its tickets.
+const _: () = assert!(mem::offset_of!(State, tickets) == 0);
+
 impl State {
+    fn region(&self) -> Region {
+        Region(ptr::from_ref(self).addr())
+    }
+
     /// Calls a closure with the wakers, under the lock.
     fn with_wakers<R>(&self, call: impl FnOnce(&mut Wakers) -> R) -> R {
         call(&mut self.rare.lock().get_or_insert_default().futures)
@@ -478,6 +486,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// Calls the body, waits for all jobs, and resumes the first panic.
     #[inline]
     pub(super) fn run<R>(&self, body: impl FnOnce() -> R) -> R {
+        let _kept = keep_tickets(Some(self.state.region()));
         let returned = self.call(body);
         if !self.state.tickets.end_body() {
             self.wait();
@@ -499,11 +508,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// Waits for the tickets of the jobs.
     #[inline(always)]
     fn wait(&self) {
-        let region = Region(ptr::from_ref(&self.state).addr());
-        let latch = &self.state.tickets.latch;
+        let wait = || Wait::new(&self.state.tickets.latch, self.state.region());
         let bomb = Abort;
-        while !latch.is_set() {
-            self.pool().wait(Wait::new(latch, region));
+        while !wait().is_set() {
+            self.pool().wait(wait());
+            if !wait().is_set() {
+                return_last_tickets();
+            }
         }
         mem::forget(bomb);
     }
@@ -520,6 +531,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             (None, None) => unreachable!("the first panic is stored"),
         }
     }
+}
+
+/// Returns the tickets of the jobs that a pool's [`Scopes::wait`] has run. Not inlined, for the frames of a recursion.
+#[cold]
+#[inline(never)]
+fn return_last_tickets() {
+    return_tickets();
 }
 
 /// The function of a job of a scope.

@@ -1,17 +1,21 @@
 //! How many jobs of a scope have not ended.
 //!
 //! Each job has a ticket; a scope counts tickets. If each job changed the count twice, the threads that run jobs of one scope would
-//! contend for it. So a worker takes tickets in bulk for the jobs it adds, and keeps the tickets of finished jobs for the next ones.
-//! Kept tickets still count: a scope does not end before they have been [returned](return_tickets). A thread that keeps tickets must
-//! return them before it does anything that is not a job of the scope.
+//! contend for it. So a thread takes tickets in bulk for the jobs it adds, and keeps the tickets of finished jobs for the next ones.
+//! Kept tickets still count: a scope does not end before they have been [returned](return_tickets).
+//!
+//! **Who keeps tickets.** Only a thread that calls the scope's body, runs one of its jobs, or waits for its end; it then keeps those of no
+//! other scope, which it may end as well: by a cancelled handle, or the end of a pool. So what a thread does meanwhile, as to block, never
+//! holds up a scope that could have ended: the body or the job on its stack holds that up anyway. Between two jobs a thread runs no code
+//! of the user. A thread that waits returns its tickets when it has run other jobs, and before it sleeps; asleep it keeps none.
 
 use core::cell::Cell;
-use core::marker::PhantomData;
 use core::ptr;
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
 
 use super::latch::Latch;
+use crate::region::Region;
 
 /// How many tickets a worker takes at once.
 const BULK: u64 = 32;
@@ -26,16 +30,15 @@ pub(super) struct Tickets {
     pub(super) latch: Latch,
 }
 
-/// The tickets kept by a thread; all belong to the same scope.
+/// The tickets kept by a thread, and the scope whose tickets it keeps; null if it keeps none.
 #[derive(Clone, Copy)]
 struct Kept {
-    /// Whether the thread keeps tickets at all.
-    keeps: bool,
+    /// Not to be used without tickets: the scope may have ended.
     of: *const Tickets,
     count: u64,
 }
 
-const NONE: Kept = Kept { keeps: false, of: ptr::null(), count: 0 };
+const NONE: Kept = Kept { of: ptr::null(), count: 0 };
 
 brigade_sync::thread_local! {
     static KEPT: Cell<Kept> = const { Cell::new(NONE) };
@@ -60,7 +63,7 @@ impl Tickets {
         if kept.count > 0 && ptr::eq(kept.of, self) {
             keep(Kept { count: kept.count - 1, ..kept });
         } else {
-            self.issue_counted(kept);
+            self.issue_counted(ptr::eq(kept.of, self));
         }
     }
 
@@ -72,8 +75,8 @@ impl Tickets {
     pub(super) unsafe fn end_one(this: *const Self) {
         // At the end of a thread the cell is still accessible, as it has no destructor.
         let kept = KEPT.with(Cell::get);
-        if kept.keeps && (kept.count == 0 || ptr::eq(kept.of, this)) {
-            keep(Kept { of: this, count: kept.count + 1, ..kept });
+        if ptr::eq(kept.of, this) {
+            keep(Kept { of: this, count: kept.count + 1 });
         } else {
             // SAFETY: guaranteed by the caller.
             unsafe { give_back(this, 1) };
@@ -81,13 +84,12 @@ impl Tickets {
     }
 
     #[inline(never)]
-    fn issue_counted(&self, kept: Kept) {
-        let keeps = kept.keeps && kept.count == 0;
+    fn issue_counted(&self, keeps: bool) {
         let bulk = if keeps { BULK } else { 1 };
         // Ordering: Relaxed: the caller's own ticket keeps the count above 0.
         self.count.fetch_add(bulk, Ordering::Relaxed);
         if keeps {
-            keep(Kept { of: self, count: bulk - 1, ..kept });
+            keep(Kept { of: self, count: bulk - 1 });
         }
     }
 
@@ -120,35 +122,34 @@ unsafe fn give_back(tickets: *const Tickets, count: u64) {
     }
 }
 
-/// Makes the thread keep tickets until the returned value is dropped, or until they are [returned](return_tickets), which the thread must
-/// do before it does anything for long that is not a job of the scope.
+/// Makes the thread keep tickets of this scope, or none, until the returned value is dropped. Meanwhile the thread must have the body or
+/// a job of the scope on its stack, or wait for its end, or do nothing but look for its next job.
 ///
 /// ```
-/// let kept = brigade_task::keep_tickets();
+/// # let region = brigade_task::Region::at(8);
+/// let kept = brigade_task::keep_tickets(Some(region));
 /// // Here the thread runs jobs of a scope, or adds some.
 /// drop(kept);
 /// ```
 #[must_use = "dropping it returns the tickets"]
-pub fn keep_tickets() -> KeptTickets {
-    // Tickets kept for an outer scope are of no use here.
+pub fn keep_tickets(of: Option<Region>) -> KeptTickets {
     return_tickets();
-    let keeps = cfg!(not(brigade_loom));
-    let kept = KEPT.with(Cell::get);
-    keep(Kept { keeps, ..kept });
-    KeptTickets { former: kept.keeps, of_thread: PhantomData }
+    let address = of.filter(|_| cfg!(not(brigade_loom))).map_or(0, Region::address);
+    let former =
+        KEPT.with(|kept| kept.replace(Kept { of: ptr::without_provenance(address), count: 0 }));
+    KeptTickets { former: former.of }
 }
 
 /// The time in which a thread [keeps tickets](keep_tickets).
 pub struct KeptTickets {
-    /// Whether the thread kept some before.
-    former: bool,
-    of_thread: PhantomData<*const ()>,
+    /// The scope whose tickets it kept before. A pointer, so this stays on its thread.
+    former: *const Tickets,
 }
 
 impl Drop for KeptTickets {
     fn drop(&mut self) {
         return_tickets();
-        keep(Kept { keeps: self.former, ..KEPT.with(Cell::get) });
+        keep(Kept { of: self.former, count: 0 });
     }
 }
 

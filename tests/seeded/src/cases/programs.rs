@@ -23,6 +23,7 @@ all! { PROGRAMS, fn() -> Program,
     a_wait_for_which_no_thread_can_be_started_runs_the_job
     work_off_the_pool_waits_for_a_future_that_only_the_end_of_the_pool_ends
     a_job_that_a_parked_worker_is_handed_waits_for_room_above_a_job_that_does
+    a_guest_in_a_scope_ends_the_future_of_another
 }
 
 fn a_worker_whose_queue_is_full_accepts_a_job() -> Program {
@@ -191,6 +192,24 @@ fn a_job_that_a_parked_worker_is_handed_waits_for_room_above_a_job_that_does() -
             hook: None,
             crowd: 0,
             later: vec![room(vec![])],
+        }),
+    )
+}
+
+/// Caught: it kept that scope's ticket as it slept.
+fn a_guest_in_a_scope_ends_the_future_of_another() -> Program {
+    Program(
+        Faulty,
+        Waiting(Ending {
+            pool: Settings(2, 2, vec![Shared, StartsAll, ShortKeepAlive, Fairness(2)]),
+            jobs: vec![(vec![], ByJoin)],
+            busy: vec![],
+            outside: (vec![InSpawn, InBlocking], ByScope),
+            is_guest: true,
+            pause: Sleeps(768),
+            how: Some(Discards),
+            cancels: false,
+            local: None,
         }),
     )
 }

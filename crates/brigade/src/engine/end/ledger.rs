@@ -22,6 +22,8 @@ pub(crate) struct Ledger {
     left: AtomicU64,
     /// How many accepted jobs wait for the permit of a `Limited`, in no queue of the pool.
     limited: AtomicU64,
+    /// How many do so no longer, and are about to be queued or dropped.
+    leaving: AtomicU64,
     /// How many jobs the pool has rejected.
     rejected: AtomicU64,
     /// The largest number of accepted jobs ever told.
@@ -70,17 +72,31 @@ impl Ledger {
 
     /// Counts an accepted job that waits for the permit of a `Limited`.
     pub(crate) fn begin_limited(&self) {
-        self.limited.fetch_add(1, Ordering::Relaxed);
+        // Ordering: SeqCst, as everywhere here: see `has_unqueued`.
+        self.limited.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Counts a job that does so no longer, before it is counted elsewhere: no reading counts it twice.
-    pub(crate) fn end_limited(&self) {
-        self.limited.fetch_sub(1, Ordering::Relaxed);
+    pub(in crate::engine) fn leave_line(&self) {
+        self.leaving.fetch_add(1, Ordering::SeqCst);
+        self.limited.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Counts a job that has left its line as queued, or as ended.
+    pub(in crate::engine) fn end_leaving(&self) {
+        self.leaving.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// How many jobs wait for the permit of a `Limited`.
     pub(in crate::engine) fn limited(&self) -> u64 {
-        self.limited.load(Ordering::Relaxed)
+        self.limited.load(Ordering::SeqCst)
+    }
+
+    /// Whether an accepted job is in no queue, because it waits for the permit of a `Limited`, or has just got one. To be asked before the
+    /// queues are looked at.
+    pub(in crate::engine) fn has_unqueued(&self) -> bool {
+        // In this order: a job that leaves is counted as such first.
+        self.limited() > 0 || self.leaving.load(Ordering::SeqCst) > 0
     }
 
     /// Counts a job that ended.
@@ -116,10 +132,13 @@ impl Ledger {
         self.told.fetch_max(accepted, Ordering::Relaxed).max(accepted)
     }
 
-    /// Whether, at a single moment, no job is being run or dropped off the pool, or only such that `waits`, and `is_empty`
-    /// returns `true`.
+    /// Whether, at a single moment, no accepted job is in no queue; no job is being run or dropped off the pool, or only such that `waits`; and
+    /// `is_empty` returns `true`.
     pub(in crate::engine) fn is_over_and(&self, waits: bool, is_empty: &dyn Fn() -> bool) -> bool {
         let before = self.off_pool.begun_if_over(waits);
-        before.is_some() && is_empty() && self.off_pool.begun_if_over(waits) == before
+        before.is_some()
+            && !self.has_unqueued()
+            && is_empty()
+            && self.off_pool.begun_if_over(waits) == before
     }
 }

@@ -31,6 +31,18 @@ impl Drop for OffPoolWork<'_> {
     }
 }
 
+/// A job between the line of a `Limited` and a queue of the pool, or its end, until this is dropped.
+pub(crate) struct Leaving<'a>(&'a Shared);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        let Self(shared) = self;
+        shared.ledger.end_leaving();
+        // The pool may have looked while it waited for this job.
+        shared.try_terminate();
+    }
+}
+
 /// Work of a pool on this thread's stack, until it is dropped.
 pub(crate) struct NestedWork<'a> {
     // First, so that the end of the work is counted last.
@@ -70,6 +82,12 @@ impl Shared {
     pub(crate) fn off_pool(&self) -> NestedWork<'_> {
         let work = self.begin_off_pool();
         NestedWork { _nested: nest(self.key, true), _work: Some(work) }
+    }
+
+    /// As [`At::leave_line`](crate::engine::At::leave_line).
+    pub(crate) fn leave_line(&self) -> Leaving<'_> {
+        self.ledger.leave_line();
+        Leaving(self)
     }
 
     /// Counts a piece of work off the pool from now on, for the job being accepted.
@@ -198,7 +216,8 @@ impl Shared {
         let _gate = self.tasks.lock_gate();
         // The mailboxes are read in the same step: a broadcast may fill the mailbox of a worker about to
         // park.
-        !self.queues.has_work()
+        !self.ledger.has_unqueued()
+            && !self.queues.has_work()
             && self.idle.terminate(|| self.queues.has_mail() || self.is_unfinished())
     }
 

@@ -38,7 +38,7 @@ impl Awaited for Parts<'_> {
     }
 
     fn is_over(&mut self) -> bool {
-        self.wait.is_over()
+        self.wait.is_set()
     }
 
     fn register(&mut self, thread: &Arc<BlockedThread>) -> bool {
@@ -112,7 +112,7 @@ impl Worker {
     fn run_parts(&self, first: Job, region: Region) {
         let _end = Defer(|| self.me.origins.end(0));
         self.activity.has_run_parts.set(true);
-        let _kept = keep_tickets();
+        let _kept = keep_tickets(Some(region));
         self.run(first);
         let interrupts = || self.shared.idle.snapshot().interrupts();
         while !self.pace.is_due_next() && !interrupts() && self.run_own_part(region, 0) {
@@ -132,7 +132,6 @@ impl Worker {
         self.note_polling(false);
         while self.run_own_part(region, own) {}
         self.me.origins.end(origins);
-        return_tickets();
     }
 
     /// Takes the newest part of a region on the own deque, down to the position `own`. The place for a part that is moved is in no frame of a
@@ -156,10 +155,11 @@ impl Worker {
     pub(crate) fn wait_for_part(&self, wait: Wait<'_>, own: u64, group: Option<Group>) {
         let steals = self.depth() < DEPTH;
         let _inside = self.run_inside_job();
-        let origins = self.me.origins.begin(wait.region(), own);
+        let region = wait.region();
+        let origins = self.me.origins.begin(region, own);
         let pool = self.shared.key;
         let mut parts = Parts { wait, own: Some(own), pool, group, steals };
-        let _kept = keep_tickets();
+        let _kept = keep_tickets(Some(region));
         match group {
             Some(group) => {
                 let run = || self.run_until(&mut parts);

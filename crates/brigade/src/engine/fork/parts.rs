@@ -5,7 +5,7 @@ use std::sync::Arc;
 use brigade_queue::StealError;
 use brigade_queue::deque::Candidate;
 use brigade_sync::atomic::{Ordering, fence};
-use brigade_task::{Job, Part, Region, return_tickets};
+use brigade_task::{Job, Part, Region};
 
 use crate::engine::queues::peers::Peer;
 use crate::engine::shared::Shared;
@@ -46,7 +46,6 @@ impl Worker {
             }
         }
         self.push_back(others);
-        return_tickets();
     }
 
     /// Pushes parts again, which have been popped in this order.

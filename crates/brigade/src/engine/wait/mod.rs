@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use blocked::runs_in_place;
 use brigade_sync::{Defer, time};
-use brigade_task::return_tickets;
+use brigade_task::keep_tickets;
 use driven::Driven;
 use driven_pools::driven_pools;
 use threadless::is_any_free;
@@ -134,7 +134,6 @@ impl Worker {
                 // At this worker's pace, that polls events, too.
                 awaited.slept(false);
             } else if !(awaited.backs_off() && runs && backoff.snooze()) {
-                return_tickets();
                 held::release();
                 self.sleep_until(awaited, beside, &mut own, runs_anything);
             }
@@ -301,6 +300,8 @@ impl Worker {
 /// Calls a closure that waits only for jobs of the pool `key`: work off this pool on the thread's stack waits meanwhile. A destructor
 /// that waits on the thread that ends the pool would keep that from cancelling the awaited future: so it is cancelled here.
 fn waits_for(key: Option<Key>, wait: &mut dyn FnMut() -> bool) -> bool {
+    // Also of what ends here, as the futures of a pool that ends.
+    let _kept = keep_tickets(None);
     let Some(key) = key.filter(|key| key.is_here()) else { return wait() };
     let (pieces, former) = begin_wait(key);
     let _end = Defer(|| end_wait(former));

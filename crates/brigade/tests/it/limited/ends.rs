@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
-use brigade::{Builder, Cause, JoinError, Pool, Queueing, Shutdown};
+use brigade::{Builder, Cause, JoinError, JoinHandle, NewThread, Pool, Queueing, Shutdown};
 use brigade_testkit::{Drops, Gate, test};
 
 use super::held;
@@ -28,6 +30,36 @@ fn a_drained_pool_runs_the_line(queueing: Queueing) {
         let report = pool.shutdown(Shutdown::Drain);
         assert_eq!(ran.load(Ordering::Relaxed), 100);
         assert_eq!((report.ran, report.discarded, report.still_running), (202, 0, 0));
+    }
+}
+
+/// Caught: the submitter that starts the first thread has the permit, and its job is in no queue yet.
+#[test]
+fn a_pool_whose_line_waits_for_a_submitter_is_not_idle_and_has_not_ended() {
+    for closes in [false, true] {
+        let (starts, gate) = (Gate::closed(), Gate::closed());
+        let (begun, goes_on) = (starts.clone(), gate.clone());
+        let spawner = move |thread: NewThread| {
+            begun.open();
+            goes_on.wait();
+            thread.start()
+        };
+        let pool = Pool::builder().threads(1).prestart(0).spawner(spawner).build().unwrap();
+        let limited = pool.limited(1);
+        thread::scope(|threads| {
+            let first = threads.spawn(|| limited.try_submit(|| 1).ok().map(JoinHandle::join));
+            starts.wait();
+            let second = limited.submit(|| 2);
+            assert!(!pool.wait_idle_timeout(Duration::ZERO));
+            if closes {
+                pool.close();
+            }
+            gate.open();
+            assert_eq!(second.join().unwrap(), 2);
+            let first = first.join().unwrap();
+            assert_eq!(first.is_some(), !closes);
+            assert!(first.is_none_or(|first| first.unwrap() == 1));
+        });
     }
 }
 

@@ -7,7 +7,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use brigade::{LocalPool, Pool, Reason, Shutdown, current_worker, current_worker_index, join};
-use brigade_testkit::{Gate, Meeting, eventually, stays, test};
+use brigade_testkit::{BlockedThread, Gate, Meeting, eventually, stays, test};
 
 use crate::support::busy::{held, occupy};
 use crate::support::crowd::await_idle_workers;
@@ -326,6 +326,31 @@ fn a_drain_cancels_the_futures_that_a_guest_waits_for() {
             gate.open();
             guest.join().unwrap();
             ends.join().unwrap();
+        });
+    }
+}
+
+/// Caught: it kept the ticket of the other scope for the next job of its own.
+#[test]
+fn a_scope_whose_body_ends_the_pool_holds_up_no_other_scope() {
+    type Call = fn(&Pool, &(dyn Fn() + Sync));
+    let as_guest: Call = |pool, body| pool.enter(|| brigade::scope(|_| body()));
+    let as_worker: Call = |pool, body| pool.install(|| brigade::scope(|_| body())).unwrap();
+    for call in [as_guest, as_worker] {
+        let pool = Pool::builder().threads(2).prestart(2).build().unwrap();
+        let (waits, ended) = (BlockedThread::default(), Gate::closed());
+        let (thread, gate) = (waits.clone(), ended.clone());
+        pool.execute(move || {
+            brigade::scope(|s| {
+                s.spawn(std::future::pending::<()>());
+                thread.is_this();
+            });
+            gate.open();
+        });
+        waits.wait_until_blocked();
+        call(&pool, &|| {
+            pool.handle().shutdown(Shutdown::Discard.timeout(Duration::ZERO));
+            ended.wait();
         });
     }
 }

@@ -9,6 +9,7 @@ use loom::thread;
 
 use super::{Parked, Place, wait_parked};
 // The source's sibling.
+use crate::region::Region;
 use crate::scoped::latch;
 
 /// The source asks whether it may keep tickets: here it may.
@@ -43,6 +44,10 @@ impl Here {
         Self(Box::into_raw(Box::new(Scope { tickets: Tickets::new(), places })))
     }
 
+    fn region(self) -> Region {
+        Region::at(self.0.addr() + core::mem::offset_of!(Scope, tickets))
+    }
+
     /// Adds a job.
     fn issue(self) {
         turn();
@@ -65,7 +70,7 @@ impl Here {
     fn worker(self, job: usize) -> thread::JoinHandle<()> {
         thread::spawn(move || {
             let here = self;
-            let _kept = keep_tickets();
+            let _kept = keep_tickets(Some(here.region()));
             here.run(job);
         })
     }
@@ -111,7 +116,7 @@ fn a_scope_ends_after_jobs_with_kept_tickets() {
         here.issue();
         let worker = thread::spawn(move || {
             let here = here;
-            let _kept = keep_tickets();
+            let _kept = keep_tickets(Some(here.region()));
             // In bulk.
             here.issue();
             let other = here.worker(1);
@@ -135,7 +140,7 @@ fn a_waiting_body_returns_tickets_before_it_sleeps() {
         let here = Here::new();
         here.issue();
         let thief = here.worker(0);
-        let kept = keep_tickets();
+        let kept = keep_tickets(Some(here.region()));
         here.issue();
         here.run(1);
         return_tickets();
@@ -150,7 +155,7 @@ fn a_waiting_body_returns_tickets_before_it_sleeps() {
 fn a_body_returns_tickets_taken_in_bulk() {
     check(4, || {
         let here = Here::new();
-        let kept = keep_tickets();
+        let kept = keep_tickets(Some(here.region()));
         here.issue();
         let thief = thread::spawn(move || {
             let here = here;
