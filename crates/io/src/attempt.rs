@@ -83,7 +83,8 @@ impl Source {
     fn note(&self, next: Next, direction: Direction, seen: Snapshot) {
         let blocks = match next {
             Next::Blocks => self.mode.short_is_last,
-            Next::ProbablyBlocks => self.mode.trigger.reports_what_is_left(),
+            // Beside other events messages come in clumps, and a read that fails costs less than another event, wake and poll of the task.
+            Next::ProbablyBlocks => self.mode.trigger.reports_what_is_left() && !seen.is_busy(),
             Next::Unknown => false,
         };
         if blocks {

@@ -17,8 +17,10 @@ const ENDED: u64 = 4;
 /// It was reported to a task, which may not have used it, and is not `READY` any more. By edge the kernel must be asked again
 /// before a task waits, as it may never report it otherwise. Set only without `READY`.
 const REPORTED: u64 = 8;
+/// The last event was found by a poll that did not sleep.
+const BUSY: u64 = 16;
 /// An event. The bits above count events, so an event between a snapshot and a transition is not lost.
-const EVENT: u64 = 16;
+const EVENT: u64 = 32;
 
 /// Whether an operation may succeed.
 pub(crate) struct Readiness(AtomicU64);
@@ -38,10 +40,10 @@ impl Readiness {
         Snapshot(self.0.load(Relaxed))
     }
 
-    /// An event reports readiness, and perhaps the end of events. The caller must hold the source's lock.
-    pub(crate) fn set(&self, ended: bool) {
-        let bits = READY | if ended { ENDED } else { 0 };
-        let next = |word: u64| Some(((word & !REPORTED) | bits).wrapping_add(EVENT));
+    /// An event reports readiness, and perhaps the end of events; `busy`: to a poll that did not sleep. The caller must hold the source's lock.
+    pub(crate) fn set(&self, ended: bool, busy: bool) {
+        let bits = READY | if ended { ENDED } else { 0 } | if busy { BUSY } else { 0 };
+        let next = |word: u64| Some(((word & !(REPORTED | BUSY)) | bits).wrapping_add(EVENT));
         _ = self.0.fetch_update(Relaxed, Relaxed, next);
     }
 
@@ -89,6 +91,11 @@ impl Snapshot {
         self.0 & (READY | UNTRIED) != 0
     }
 
+    /// Whether the last event was found by a poll that did not sleep.
+    pub(crate) fn is_busy(self) -> bool {
+        self.0 & BUSY != 0
+    }
+
     /// Whether there was an event between `earlier` and this.
     pub(crate) fn has_event_since(self, earlier: Self) -> bool {
         self.0 / EVENT != earlier.0 / EVENT
@@ -116,7 +123,7 @@ mod tests {
     fn an_event_after_the_snapshot_stays() {
         let readiness = Readiness::new(true);
         let seen = readiness.load();
-        readiness.set(false);
+        readiness.set(false, false);
         readiness.clear(seen);
         assert!(readiness.load().may_succeed());
         assert!(readiness.load().has_event_since(seen));
@@ -128,7 +135,7 @@ mod tests {
     fn only_would_block_ends_readiness() {
         let readiness = Readiness::new(false);
         assert!(!readiness.load().may_succeed());
-        readiness.set(true);
+        readiness.set(true, false);
         readiness.drain(readiness.load());
         assert!(readiness.load().may_succeed());
         readiness.clear(readiness.load());
@@ -138,12 +145,12 @@ mod tests {
     #[test]
     fn a_reported_event_is_asked_for_once() {
         let readiness = Readiness::new(false);
-        readiness.set(false);
+        readiness.set(false, false);
         readiness.report(readiness.load());
         assert!(!readiness.load().may_succeed());
         assert!(readiness.take_reported() && !readiness.take_reported());
         readiness.report(readiness.load());
-        readiness.set(false);
+        readiness.set(false, false);
         assert!(readiness.load().may_succeed() && !readiness.take_reported());
         readiness.report(readiness.load());
         readiness.clear(readiness.load());
@@ -156,7 +163,7 @@ mod tests {
         assert!(readiness.load().may_succeed());
         readiness.require_event();
         assert!(!readiness.load().may_succeed());
-        readiness.set(false);
+        readiness.set(false, false);
         readiness.require_event();
         assert!(readiness.load().may_succeed());
     }

@@ -101,7 +101,7 @@ impl Source {
         self.with(|state, _| {
             for direction in Direction::BOTH {
                 if event.ready[direction] {
-                    self.readiness[direction].set(event.ended[direction]);
+                    self.readiness[direction].set(event.ended[direction], !sleeps);
                 }
             }
             state.deliver(event, sleeps, wakers)

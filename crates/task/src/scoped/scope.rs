@@ -17,11 +17,11 @@ use std::sync::Arc;
 use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::{Mutex, call_user};
 
+use super::Abort;
 use super::fork::Wait;
 use super::parcel::{FutureParcel, Parcel, ScopedJoinHandle};
 use super::part::Part;
 use super::tickets::{Tickets, keep_tickets, return_tickets};
-use super::Abort;
 use super::wakers::Wakers;
 use crate::act::{Action, Outcome, Payload, inspect};
 use crate::bounds::{Callable, Spawnable};
