@@ -84,7 +84,7 @@ impl Source {
         let blocks = match next {
             Next::Blocks => self.mode.short_is_last,
             // Beside other events messages come in clumps, and a read that fails costs less than another event, wake and poll of the task.
-            Next::ProbablyBlocks => self.mode.trigger.reports_what_is_left() && !seen.is_busy(),
+            Next::ProbablyBlocks => self.mode.trigger.reports_what_is_left() && !seen.is_in_crowd(),
             Next::Unknown => false,
         };
         if blocks {

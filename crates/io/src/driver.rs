@@ -9,6 +9,7 @@ use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::{Mutex, fork};
 
 use crate::error::driver_closed;
+use crate::event::Look;
 use crate::poll_lock::PollLock;
 use crate::scratch::Scratch;
 use crate::state::FollowUp;
@@ -251,15 +252,16 @@ impl Driver {
 
     /// Hands the events to their sources. `sleeps`: this was no poll with a timeout of zero.
     fn deliver(&self, scratch: &mut Scratch, sleeps: bool) {
-        let mut events = scratch.events.iter().peekable();
-        if events.peek().is_none() {
+        let found = scratch.events.iter().take(2).count();
+        if found == 0 {
             return;
         }
+        let look = Look { sleeps, is_crowd: found > 1 };
         let table = self.table.lock();
-        for event in events {
+        for event in scratch.events.iter() {
             // The source has been dropped since the wait, and another source may have the entry.
             let Some(source) = table.get(event.key) else { continue };
-            if source.deliver(event, sleeps, &mut scratch.wakers) == FollowUp::SetInterest {
+            if source.deliver(event, look, &mut scratch.wakers) == FollowUp::SetInterest {
                 scratch.changed.push(Arc::clone(source));
             }
         }

@@ -104,6 +104,15 @@ pub(crate) struct Watch {
     pub(crate) trigger: Trigger,
 }
 
+/// The look of the driver that found an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// The driving thread may sleep in the next, which a repeated report would prevent.
+    pub(crate) sleeps: bool,
+    /// It found further events.
+    pub(crate) is_crowd: bool,
+}
+
 /// A report of the operating system about a source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {

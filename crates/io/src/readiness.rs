@@ -17,8 +17,8 @@ const ENDED: u64 = 4;
 /// It was reported to a task, which may not have used it, and is not `READY` any more. By edge the kernel must be asked again
 /// before a task waits, as it may never report it otherwise. Set only without `READY`.
 const REPORTED: u64 = 8;
-/// The last event was found by a poll that did not sleep.
-const BUSY: u64 = 16;
+/// The last event came with others.
+const CROWD: u64 = 16;
 /// An event. The bits above count events, so an event between a snapshot and a transition is not lost.
 const EVENT: u64 = 32;
 
@@ -40,10 +40,10 @@ impl Readiness {
         Snapshot(self.0.load(Relaxed))
     }
 
-    /// An event reports readiness, and perhaps the end of events; `busy`: to a poll that did not sleep. The caller must hold the source's lock.
-    pub(crate) fn set(&self, ended: bool, busy: bool) {
-        let bits = READY | if ended { ENDED } else { 0 } | if busy { BUSY } else { 0 };
-        let next = |word: u64| Some(((word & !(REPORTED | BUSY)) | bits).wrapping_add(EVENT));
+    /// An event reports readiness, and perhaps the end of events; `is_crowd`: with others. The caller must hold the source's lock.
+    pub(crate) fn set(&self, ended: bool, is_crowd: bool) {
+        let bits = READY | if ended { ENDED } else { 0 } | if is_crowd { CROWD } else { 0 };
+        let next = |word: u64| Some(((word & !(REPORTED | CROWD)) | bits).wrapping_add(EVENT));
         _ = self.0.fetch_update(Relaxed, Relaxed, next);
     }
 
@@ -91,9 +91,9 @@ impl Snapshot {
         self.0 & (READY | UNTRIED) != 0
     }
 
-    /// Whether the last event was found by a poll that did not sleep.
-    pub(crate) fn is_busy(self) -> bool {
-        self.0 & BUSY != 0
+    /// Whether the last event came with others.
+    pub(crate) fn is_in_crowd(self) -> bool {
+        self.0 & CROWD != 0
     }
 
     /// Whether there was an event between `earlier` and this.

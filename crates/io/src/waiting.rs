@@ -8,7 +8,7 @@ use std::io;
 use brigade_sync::awaited::note;
 
 use crate::error::driver_closed;
-use crate::event::{Direction, Event};
+use crate::event::{Direction, Event, Look};
 use crate::state::{FollowUp, State};
 use crate::sys::{Registered, Source};
 use crate::waiters::SlotId;
@@ -97,14 +97,14 @@ impl Source {
     }
 
     /// Records an event; the wakers of the awaiting tasks go to `wakers`.
-    pub(crate) fn deliver(&self, event: Event, sleeps: bool, wakers: &mut Vec<Waker>) -> FollowUp {
+    pub(crate) fn deliver(&self, event: Event, look: Look, wakers: &mut Vec<Waker>) -> FollowUp {
         self.with(|state, _| {
             for direction in Direction::BOTH {
                 if event.ready[direction] {
-                    self.readiness[direction].set(event.ended[direction], !sleeps);
+                    self.readiness[direction].set(event.ended[direction], look.is_crowd);
                 }
             }
-            state.deliver(event, sleeps, wakers)
+            state.deliver(event, look.sleeps, wakers)
         })
     }
 

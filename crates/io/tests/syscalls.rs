@@ -119,6 +119,33 @@ fn a_unix_socket_hop_is_four_system_calls() {
     }
 }
 
+/// Events that come together say that messages do, too.
+#[test]
+fn small_reads_beside_other_events_do_not_wait_for_each_other() {
+    let sections = counted(|| {
+        let driver = Driver::new().unwrap();
+        let [(mut one, mut to_one), (mut other, mut to_other)] =
+            driver.enter(|| [pipe().unwrap(), pipe().unwrap()]);
+        run(&driver, async {
+            let (mut this, mut that) = ([0], [0]);
+            let read = future::zip(one.read(&mut this), other.read(&mut that));
+            let write = async {
+                to_one.write_all(b"three").await.unwrap();
+                to_other.write_all(b"three").await.unwrap();
+            };
+            _ = future::zip(read, write).await;
+            mark();
+            for _ in 0..4 {
+                assert_eq!(one.read(&mut this).await.unwrap(), 1);
+                assert_eq!(other.read(&mut that).await.unwrap(), 1);
+            }
+            mark();
+        });
+    });
+    let Some(sections) = sections else { return };
+    assert_eq!(sections[0], [libc::SYS_read; 8]);
+}
+
 #[test]
 fn large_reads_do_not_wait_for_each_other() {
     const LARGE: usize = 8 * 1024;
