@@ -25,7 +25,7 @@ PEERS = ['rayon', 'tokio', 'threadpool']
 
 # Those of the guide's table of costs, and the command of each.
 COSTS = [
-    ('pass a byte through a pipe, 100 in a row', 'bucket-brigade', {'over': 'pipe'}),
+    ('pass a byte through a pipe, 100 in a row', 'bucket-brigade', {'over': 'pipe', 'in-flight': 1}),
     ('pass a byte through a channel, 100 in a row', 'bucket-brigade', {'over': 'channel'}),
     ('create, run and join', 'creation', {}),
     ('resident memory while waiting', 'memory', {}),

@@ -23,6 +23,7 @@ const QUICK: &str = "
     fork-join --program fib --size 22
     fork-join --program skynet --size 4
     fork-join --program nqueens --size 9
+    fork-join --program nqueens-scope --size 9
     fork-join --program quicksort --size 200000
     fork-join --program nbody --size 100
     fork-join --program short --size 1000
@@ -45,6 +46,7 @@ const QUICK: &str = "
     burst --messages 1 --receivers 3 --gap-ms 1 --bursts 20
     burst --messages 6 --receivers 6 --gap-ms 1 --bursts 20
     bucket-brigade --over pipe --tasks 100 --iterations 100
+    bucket-brigade --over pipe --tasks 100 --iterations 500 --in-flight 64
     bucket-brigade --over channel --tasks 100 --iterations 200
     creation --kind task --tasks 1000 --repetitions 20
     creation --kind thread --tasks 100 --repetitions 5
@@ -97,6 +99,8 @@ const FULL: &str = "
     burst --messages 1 --receivers 3 --gap-ms 100 --bursts 10
     bucket-brigade --over pipe --in-flight 1 --iterations 500
     bucket-brigade --over pipe --in-flight 64 --iterations 2000
+    bucket-brigade --over tcp --in-flight 1 --iterations 500
+    bucket-brigade --over tcp --in-flight 64 --iterations 2000
     bucket-brigade --over channel --in-flight 1 --iterations 500
     bucket-brigade --over channel --in-flight 64 --iterations 2000
     creation --kind task --tasks 10000 --repetitions 20
@@ -124,6 +128,7 @@ const CHECK: &str = "
     fork-join --program fib --size 12
     fork-join --program skynet --size 2
     fork-join --program nqueens --size 6
+    fork-join --program nqueens-scope --size 6
     fork-join --program quicksort --size 500
     fork-join --program uts --size 10
     fork-join --program short --size 20
@@ -138,6 +143,7 @@ const CHECK: &str = "
     burst --messages 2 --bursts 20
     burst --messages 9 --receivers 2 --bursts 20
     bucket-brigade --over pipe --tasks 20 --iterations 50 --in-flight 8
+    bucket-brigade --over tcp --tasks 20 --iterations 50 --in-flight 8
     bucket-brigade --over channel --tasks 20 --iterations 50 --in-flight 8
     creation --kind task --tasks 50 --repetitions 5
     creation --kind thread --tasks 20 --repetitions 2

@@ -132,7 +132,7 @@ mod tests {
         }
         assert_eq!(swept("wake --threads 1,x"), ["wake --threads 1,x"]);
         assert_eq!(swept("creation --kind task,thread").len(), 2);
-        assert_eq!(swept("fork-join --program all").len(), 13);
+        assert_eq!(swept("fork-join --program all").len(), 14);
         assert_eq!(swept("channels --capacity 1,unbounded").len(), 2);
         assert_eq!(swept("burst --gap-ms 0.1,5").len(), 2);
         let endless = ["wake", "--threads", &"1,".repeat(1_001)].map(OsString::from);

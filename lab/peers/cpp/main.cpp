@@ -218,7 +218,7 @@ Values fork_join(tbb::task_arena &arena) {
     std::map<std::string, std::pair<std::function<uint64_t()>, std::function<uint64_t()>>> programs{
         {"fib", {[=] { return fib(size); }, [=] { return fib_alone(size); }}},
         {"skynet", {[=] { return skynet(0, leaves); }, [=] { return leaves / 2 * (leaves - 1); }}},
-        {"nqueens", {[=] { return queens(size); }, [=] { return Board{(1u << size) - 1, 0, 0, 0}.alone(); }}},
+        {"nqueens-scope", {[=] { return queens(size); }, [=] { return Board{(1u << size) - 1, 0, 0, 0}.alone(); }}},
     };
     auto found = programs.find(options["program"]);
     if (found == programs.end()) fail("oneTBB does not run " + options["program"]);

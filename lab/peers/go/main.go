@@ -379,9 +379,9 @@ func fork() []float64 {
 		leaves *= 10
 	}
 	programs := map[string][2]func() int{
-		"fib":     {func() int { return fib(*size) }, func() int { return fibAlone(*size) }},
-		"skynet":  {func() int { return skynet(0, leaves) }, func() int { return leaves / 2 * (leaves - 1) }},
-		"nqueens": {func() int { return queens(*size, false) }, func() int { return queens(*size, true) }},
+		"fib":           {func() int { return fib(*size) }, func() int { return fibAlone(*size) }},
+		"skynet":        {func() int { return skynet(0, leaves) }, func() int { return leaves / 2 * (leaves - 1) }},
+		"nqueens-scope": {func() int { return queens(*size, false) }, func() int { return queens(*size, true) }},
 	}
 	compute, ok := programs[*program]
 	if !ok {

@@ -29,7 +29,7 @@ const WORKLOADS: &[(&str, &[&str], &str)] = &[
     ("fairness --chains 100 --millis 20 --limit-ms 20", FAIRNESS, "pools"),
     ("fork-join --program fib --size 12", FORKS, "fork-join pools"),
     ("fork-join --program skynet --size 2", FORKS, "fork-join pools"),
-    ("fork-join --program nqueens --size 6", FORKS, "fork-join pools"),
+    ("fork-join --program nqueens-scope --size 6", FORKS, "fork-join pools"),
     ("fork-join --program uts --size 10", FORKS, "fork-join pools"),
     (
         "elastic --jobs 5 --keep-alive-ms 5 --block-ms 5 --bursts 3",
@@ -69,6 +69,7 @@ const BURST: &[&str] = &[
 /// Tiny runs of each workload for runtimes, the metrics, and the targets that can do it.
 const ON_RUNTIMES: &[(&str, &[&str], On)] = &[
     ("bucket-brigade --tasks 5 --iterations 300", HOPS, RUNTIMES),
+    ("bucket-brigade --over tcp --tasks 5 --iterations 30", HOPS, WITHOUT_EPOLL),
     ("bucket-brigade --over channel --iterations 3 --warmups 20", HOPS, WITHOUT_EPOLL),
     ("bucket-brigade --tasks 1 --iterations 1 --in-flight 9", HOPS, RUNTIMES),
     ("bucket-brigade --over channel --in-flight 9 --threads 1 --iterations 9", HOPS, WITHOUT_EPOLL),
@@ -186,6 +187,11 @@ const FOR_SKYNET: &[&str] = &["tokio-join-set", "brigade-submit", "brigade-task-
 /// Targets that have loops alone.
 const FOR_SHORT: &[&str] = &["fork-union", "paralight"];
 
+/// Whether all tasks of a fork-join program are jobs of one scope.
+fn has_scope(workload: &str) -> bool {
+    workload.contains("nqueens-scope") || workload.contains("uts")
+}
+
 /// Names after the heading that begins with `heading` in the output of `list`, of what this program runs.
 fn listed(heading: &str) -> BTreeSet<String> {
     let list = text(&run(&mut lab(["list"])));
@@ -206,6 +212,7 @@ fn every_workload_runs_on_its_whole_family() {
         let mut targets = listed(family);
         targets.retain(|target| workload.contains("skynet") || !FOR_SKYNET.contains(&&**target));
         targets.retain(|target| !FOR_SHORT.contains(&&**target));
+        targets.retain(|target| !has_scope(workload) || target != "chili");
         targets.retain(|target| *family != "queues" || is_of_pattern(target, workload));
         assert!(targets.len() > 3, "{family}: {targets:?}");
         runs_on(workload, metrics, &targets.iter().map(String::as_str).collect());
@@ -288,6 +295,7 @@ fn a_borrowing_program_runs_on_all_able_pools() {
     runs_on("fork-join --program short --size 64", FORKS, &all);
     let targets = all.into_iter().filter(|target| !FOR_SHORT.contains(target)).collect();
     let programs = [
+        ["nqueens", "6"],
         ["quicksort", "5000"],
         ["mergesort", "20000"],
         ["matmul", "40"],
@@ -600,7 +608,7 @@ const FOREIGN: [(&str, &[&str]); 5] = [
     ("bucket-brigade --over channel --tasks 5 --target smol,go", &["go"]),
     ("fork-join --program fib --size 9 --target rayon,go,cpp", &["go", "cpp"]),
     ("fork-join --program skynet --size 2 --target rayon,go,cpp", &["go", "cpp"]),
-    ("fork-join --program nqueens --size 6 --target rayon,go,cpp", &["go", "cpp"]),
+    ("fork-join --program nqueens-scope --size 6 --target rayon,go,cpp", &["go", "cpp"]),
 ];
 
 /// A folder with the laboratory and those of these peers that there is a compiler for, and their names.

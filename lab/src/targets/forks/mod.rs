@@ -28,6 +28,11 @@ pub(crate) fn has_only_loops(target: &Entry) -> bool {
     ["paralight", "fork-union"].contains(&target.name)
 }
 
+/// Whether a task may add tasks that end with a scope.
+pub(crate) fn has_scopes(target: &Entry) -> bool {
+    target.name != "chili"
+}
+
 /// Whether the target's tasks may borrow. If not, it runs trees whose nodes are known singly.
 pub(crate) fn may_borrow(target: &Entry) -> bool {
     target.name != "tokio" && !is_for_skynet(target)
@@ -64,7 +69,7 @@ family! {
         => visit_spawning(|n| jobs::start(n, false));
     own("brigade-task-set", "a job has its children in a TaskSet").further()
         => visit_spawning(|n| jobs::start(n, true));
-    peer("go", "Go: goroutines, for fib, skynet and nqueens").elsewhere("brigade-lab-go", "go");
+    peer("go", "Go: goroutines, for fib, skynet and nqueens-scope").elsewhere("brigade-lab-go", "go");
     peer("cpp", "oneTBB: parallel_invoke and task_group, for the same")
         .of(Class::Caller).elsewhere("brigade-lab-cpp", "cpp");
 }

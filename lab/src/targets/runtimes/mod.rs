@@ -10,7 +10,9 @@ mod tokio;
 #[cfg(feature = "full")]
 mod web;
 
-use ::brigade::{Order, Pool};
+use std::time::Duration;
+
+use ::brigade::{Idle, Order, Pool};
 use ::executors::crossbeam_channel_pool::ThreadPool as ChannelPool;
 use ::executors::crossbeam_workstealing_pool::dyn_pool;
 use ::tokio::runtime::Builder;
@@ -33,6 +35,8 @@ family! {
         => visit(|_| brigade::start(Pool::builder().threads(1)));
     own("brigade-lifo", "the default pool, local queues newest first, with I/O").further()
         => visit(|n| brigade::start(Pool::builder().threads(n).order(Order::Lifo)));
+    own("brigade-spin50us", "the default pool, idle workers spin 50 µs, then park, with I/O").further()
+        => visit(|n| brigade::start(Pool::builder().threads(n).idle(Idle::SpinThenPark(Duration::from_micros(50)))));
     peer("tokio", "tokio: the multi-thread runtime, with I/O")
         => visit(|n| tokio::start(Builder::new_multi_thread().worker_threads(n)));
     peer("tokio-current-thread", "tokio: the current-thread runtime, with I/O")

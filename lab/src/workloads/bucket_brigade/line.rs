@@ -5,10 +5,21 @@ use std::mem;
 use std::ops::Range;
 
 use crate::target::runtime::{Downstream, Piped, Upstream};
+use crate::workloads::echo::connect;
 use crate::workloads::prelude::*;
 
 /// A link through the system: the sink and the source.
 type Pipe<R> = (Piped<<R as Runtime>::Writer>, Piped<<R as Runtime>::Reader>);
+
+/// A link by a connection.
+type Connection<R> = (Piped<<R as Runtime>::Stream>, Piped<<R as Runtime>::Stream>);
+
+/// Makes a link by a connection.
+pub(super) fn tcp<R: Runtime>() -> io::Result<Connection<R>> {
+    let ends = connect(1)?.pop();
+    let Some((writer, reader)) = ends else { unreachable!("it has made one") };
+    Ok((Piped(R::stream(writer)?), Piped(R::stream(reader)?)))
+}
 
 /// Makes a link through the system.
 pub(super) fn pipe<R: Runtime>() -> io::Result<Pipe<R>> {

@@ -27,6 +27,8 @@ use crate::workloads::prelude::*;
 pub(crate) enum Over {
     /// Pipes of the system.
     Pipe,
+    /// TCP connections inside this machine.
+    Tcp,
     /// Channels: tokio's for tasks of all targets, and std's for threads.
     Channel,
 }
@@ -83,7 +85,7 @@ impl Workload for BucketBrigade {
         match target.name {
             "cpp" => false,
             "go" => self.over == Over::Channel,
-            // epoll can't wait for a channel.
+            // Written for pipes.
             "epoll" => self.over == Over::Pipe,
             _ => true,
         }
@@ -95,7 +97,7 @@ impl Workload for BucketBrigade {
 
     fn files(&self) -> u64 {
         match self.over {
-            Over::Pipe => 2 * self.hops(),
+            Over::Pipe | Over::Tcp => 2 * self.hops(),
             Over::Channel => 0,
         }
     }
@@ -120,6 +122,7 @@ impl RuntimeWorkload for BucketBrigade {
         runtime.block_on(async {
             match self.over {
                 Over::Pipe => self.with_tasks(runtime, bench, line::pipe::<R>).await,
+                Over::Tcp => self.with_tasks(runtime, bench, line::tcp::<R>).await,
                 Over::Channel => self.with_tasks(runtime, bench, || Ok(self.channel())).await,
             }
         })
@@ -131,6 +134,7 @@ impl BucketBrigade {
     fn floor(&self, bench: &Bench) -> Outcome {
         match self.over {
             Over::Pipe => self.relayed(bench, line::pipe::<Threads>),
+            Over::Tcp => self.relayed(bench, line::tcp::<Threads>),
             Over::Channel => self.relayed(bench, || Ok(self.channel())),
         }
     }

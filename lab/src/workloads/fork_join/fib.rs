@@ -53,8 +53,6 @@ fn fib<F: ForkJoin>(context: &mut F::Context<'_>, index: u32) -> u64 {
 pub(super) struct Call(u32);
 
 impl Root for Call {
-    const JOINS: bool = true;
-
     fn new(size: usize) -> Self {
         Call(size as u32)
     }

@@ -1,4 +1,4 @@
-//! Thirteen fork-join programs, each written once for all pools, with the answer of one thread.
+//! Fourteen fork-join programs, each written once for all pools, with the answer of one thread.
 //!
 //! A run has a separate process, see [`apart`]: there the peak of the memory belongs to a single target.
 
@@ -22,7 +22,9 @@ use std::ops::RangeInclusive;
 
 use crate::target::fork::{self, Spawning, Start};
 use crate::targets::forks::sequential::Sequential;
-use crate::targets::forks::{Forks, has_only_loops, is_for_skynet, is_foreign, may_borrow};
+use crate::targets::forks::{
+    Forks, has_only_loops, has_scopes, is_for_skynet, is_foreign, may_borrow,
+};
 use crate::workload::ForkWorkload;
 
 use self::search::{Root, Search};
@@ -84,6 +86,7 @@ impl Workload for ForkJoin {
 
     fn is_for(&self, target: &Entry) -> bool {
         (self.program.is_tree() || may_borrow(target))
+            && (!self.program.has_scope() || has_scopes(target))
             && (self.program.is_foreign() || !is_foreign(target))
             && (self.program == Kind::Skynet || !is_for_skynet(target))
             && (self.program == Kind::Short || !has_only_loops(target))
@@ -104,9 +107,10 @@ impl ForkWorkload for ForkJoin {
     fn run<F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
         match self.program {
             Kind::Fib => self.forking::<fib::Fib, F>(start, bench),
-            Kind::Skynet => self.forking::<Search<skynet::Node>, F>(start, bench),
-            Kind::Nqueens => self.forking::<Search<nqueens::Board>, F>(start, bench),
-            Kind::Uts => self.forking::<Search<uts::Node>, F>(start, bench),
+            Kind::Skynet => self.forking::<Search<skynet::Node, true>, F>(start, bench),
+            Kind::Nqueens => self.forking::<Search<nqueens::Board, true>, F>(start, bench),
+            Kind::NqueensScope => self.forking::<Search<nqueens::Board, false>, F>(start, bench),
+            Kind::Uts => self.forking::<Search<uts::Node, false>, F>(start, bench),
             Kind::Quicksort => self.forking::<sort::Sort<false>, F>(start, bench),
             Kind::Mergesort => self.forking::<sort::Sort<true>, F>(start, bench),
             Kind::Matmul => self.forking::<matmul::Matmul, F>(start, bench),
@@ -123,7 +127,7 @@ impl ForkWorkload for ForkJoin {
         match self.program {
             Kind::Fib => self.spawning::<fib::Call, S>(start, bench),
             Kind::Skynet => self.spawning::<skynet::Node, S>(start, bench),
-            Kind::Nqueens => self.spawning::<nqueens::Board, S>(start, bench),
+            Kind::NqueensScope => self.spawning::<nqueens::Board, S>(start, bench),
             Kind::Uts => self.spawning::<uts::Node, S>(start, bench),
             _ => Err(Failure::Told("its tasks may not borrow".to_owned())),
         }
@@ -151,7 +155,7 @@ impl ForkJoin {
 
     /// Measures the program in a pool whose tasks may not.
     fn spawning<T: Root, S: Spawning>(&self, start: Start<S>, bench: &Bench) -> Outcome {
-        let mut program = Search::<T>::prepare(self.size() as usize)?;
+        let mut program = Search::<T, false>::prepare(self.size() as usize)?;
         let before = peak()?;
         let target = started(start, self.threads())?;
         let measured = self.measure(&mut program, before, bench, |program| {
@@ -233,8 +237,10 @@ pub(crate) enum Kind {
     Fib,
     /// A tree of ten children a node.
     Skynet,
-    /// Queens on a board.
+    /// Queens on a board, by joins.
     Nqueens,
+    /// The same, with a job of one scope for each placement.
+    NqueensScope,
     /// Unbalanced tree search.
     Uts,
     /// Quicksort in place.
@@ -268,7 +274,8 @@ impl Kind {
         match self {
             Kind::Fib => (30, 1..=50, |index| format!("{} joins", fib::forks(index))),
             Kind::Skynet => (6, 1..=9, |levels| format!("{} joins", skynet::forks(levels))),
-            Kind::Nqueens => (12, 1..=18, |_| "a task for each placement".to_owned()),
+            Kind::Nqueens => (12, 1..=18, |_| "joins over the halves of each row".to_owned()),
+            Kind::NqueensScope => (12, 1..=18, |_| "a task for each placement".to_owned()),
             Kind::Uts => (150, 1..=10_000, |_| "a task for each node".to_owned()),
             Kind::Quicksort => (4_000_000, 1..=MANY, |_| "a join for each pivot".to_owned()),
             Kind::Mergesort => (4_000_000, 1..=MANY, |_| {
@@ -294,12 +301,17 @@ impl Kind {
 
     /// Whether it is a tree with nodes known singly, and tasks without borrows.
     fn is_tree(self) -> bool {
-        matches!(self, Kind::Fib | Kind::Skynet | Kind::Nqueens | Kind::Uts)
+        matches!(self, Kind::Fib | Kind::Skynet | Kind::NqueensScope | Kind::Uts)
+    }
+
+    /// Whether all its tasks are jobs of one scope.
+    fn has_scope(self) -> bool {
+        matches!(self, Kind::NqueensScope | Kind::Uts)
     }
 
     /// Whether the programs in other languages have it.
     fn is_foreign(self) -> bool {
-        matches!(self, Kind::Fib | Kind::Skynet | Kind::Nqueens)
+        matches!(self, Kind::Fib | Kind::Skynet | Kind::NqueensScope)
     }
 }
 

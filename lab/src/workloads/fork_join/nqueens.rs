@@ -24,8 +24,6 @@ impl Board {
 }
 
 impl Root for Board {
-    const JOINS: bool = false;
-
     fn new(size: usize) -> Self {
         Board { all: (1 << size) - 1, columns: 0, left: 0, right: 0 }
     }

@@ -6,29 +6,26 @@ use crate::workloads::prelude::*;
 
 /// A node that a tree may begin with.
 pub(super) trait Root: Tree {
-    /// Whether joins return the sum of the tree, and no scope has all tasks.
-    const JOINS: bool;
-
     /// The root of the tree of this size.
     fn new(size: usize) -> Self;
 }
 
-/// The sum of the values of all nodes.
-pub(super) struct Search<T> {
+/// The sum of the values of all nodes, which joins return if `JOINS`; otherwise a single scope has a task for each.
+pub(super) struct Search<T, const JOINS: bool> {
     /// The first of them.
     pub(super) root: T,
     /// The sum.
     pub(super) answer: u64,
 }
 
-impl<T: Root> Program for Search<T> {
+impl<T: Root, const JOINS: bool> Program for Search<T, JOINS> {
     fn prepare(size: usize) -> io::Result<Self> {
         Ok(Search { root: T::new(size), answer: 0 })
     }
 
     fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
         let root = self.root;
-        if T::JOINS {
+        if JOINS {
             self.answer = F::enter(outside, |context| sum::<F, T>(context, root));
             return;
         }
@@ -44,11 +41,11 @@ impl<T: Root> Program for Search<T> {
     }
 }
 
-/// The sum of the values of the leaves below this node.
+/// The sum of the values of this node and of those below it.
 fn sum<F: ForkJoin, T: Tree>(context: &mut F::Context<'_>, node: T) -> u64 {
     match node.width() {
         0 => node.value(),
-        width => children::<F, T>(context, node, 0, width),
+        width => node.value() + children::<F, T>(context, node, 0, width),
     }
 }
 

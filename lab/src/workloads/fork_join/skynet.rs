@@ -21,8 +21,6 @@ pub(super) struct Node {
 }
 
 impl Root for Node {
-    const JOINS: bool = true;
-
     fn new(size: usize) -> Self {
         Node { number: 0, levels: size as u32 }
     }

@@ -34,8 +34,6 @@ impl Node {
 }
 
 impl Root for Node {
-    const JOINS: bool = false;
-
     fn new(size: usize) -> Self {
         Node::root(SEED, size as u32)
     }
