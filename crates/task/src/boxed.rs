@@ -1,5 +1,6 @@
 //! Work in a separate box.
 
+use crate::block::Boxed;
 use crate::cause::Cause;
 use crate::work::Work;
 
@@ -15,16 +16,16 @@ pub const fn is_large<F>() -> bool {
 }
 
 /// Work in a box, which is freed when the work has run or is dropped.
-pub(crate) struct BoxedWork<W>(Box<W>);
+pub(crate) struct BoxedWork<W>(Boxed<W>);
 
 impl<W> BoxedWork<W> {
     #[inline(always)]
     pub(crate) fn new(work: W) -> Self {
-        Self(Box::new(work))
+        Self(Boxed::new(work))
     }
 
     pub(crate) fn into_inner(self) -> W {
-        *self.0
+        self.0.into_inner()
     }
 }
 
@@ -33,16 +34,16 @@ impl<W: Work> Work for BoxedWork<W> {
 
     #[inline(always)]
     fn may_start(&self) -> Result<(), Cause> {
-        self.0.may_start()
+        self.0.get().may_start()
     }
 
     #[inline(always)]
     fn is_stale(&self) -> bool {
-        self.0.is_stale()
+        self.0.get().is_stale()
     }
 
     #[inline(always)]
     fn run(self) -> W::Output {
-        (*self.0).run()
+        self.0.into_inner().run()
     }
 }

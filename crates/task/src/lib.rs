@@ -20,6 +20,7 @@
 //! canceller
 //! cell     closure, handle   header, frames   completed, state, lifecycle
 //! boxed
+//! block
 //! act
 //! error   work
 //! values
@@ -39,12 +40,14 @@
 //     canceller
 //     cell
 //     boxed
+//     block
 //     act
 //     error   work
 //     values
 //     bounds   cause   contain   region
 
 mod act;
+mod block;
 mod bounds;
 mod boxed;
 mod canceller;

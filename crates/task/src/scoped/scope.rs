@@ -24,6 +24,7 @@ use super::part::Part;
 use super::tickets::{Tickets, keep_tickets, return_tickets};
 use super::wakers::Wakers;
 use crate::act::{Action, Outcome, Payload, inspect};
+use crate::block::Boxed;
 use crate::bounds::{Callable, Spawnable};
 use crate::boxed::is_large;
 use crate::cause::Cause;
@@ -337,12 +338,14 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[doc(alias = "spawn")]
+    #[inline(always)]
     pub fn execute<F: Callable + Send + 'scope>(&self, closure: F) {
         let part =
             if size_of::<F>() <= 2 * size_of::<usize>() && align_of::<F>() <= align_of::<usize>() {
                 self.part(closure)
             } else {
-                self.part(Box::new(closure))
+                let closure = Boxed::new(closure);
+                self.part(move || closure.into_inner()())
             };
         self.pool().execute(part);
     }
@@ -362,6 +365,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// assert_eq!(ran.into_inner(), 2);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[inline(always)]
     pub fn execute_with<F: FnOnce(&Self) + Send + 'scope>(&self, closure: F) {
         // SAFETY: Scope rule: the job has a ticket, so the scope, which contains the state, is alive.
         let here = unsafe { Here::new(self) };
@@ -369,6 +373,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Makes a job of work of a fitting size.
+    #[inline(always)]
     pub(super) fn part<W: ScopedWork + 'scope>(&self, work: W) -> Part {
         let (ticket, work) = (ManuallyDrop::new(self.ticket()), ManuallyDrop::new(work));
         let work = Ticketed { ticket, work };
