@@ -337,19 +337,27 @@ fn a_join_allocates_nothing_on_a_worker(queueing: Queueing) {
     assert_eq!(alone(queueing).steady(ROUNDS, joins), 0);
 }
 
-/// A scope of as many jobs, each with captures of that size.
-fn scope_of<const WORDS: usize>(metered: &Metered) -> usize {
+/// A scope of `jobs` jobs, each with captures of that size.
+fn scope_of<const WORDS: usize>(metered: &Metered, jobs: usize) -> usize {
     metered.steady(ROUNDS, |pool| {
-        pool.execute(|| brigade::scope(|s| (0..JOBS).for_each(|_| s.execute(job::<WORDS>()))));
+        pool.execute(move || {
+            brigade::scope(|s| (0..jobs).for_each(|_| s.execute(job::<WORDS>())));
+        });
     })
 }
 
 #[test(queueing in QUEUEINGS)]
-fn a_scoped_job_above_16_bytes_allocates_once(queueing: Queueing) {
+fn a_scoped_job_above_64_bytes_allocates_once(queueing: Queueing) {
+    /// What a thread keeps.
+    const KEPT: usize = 64;
     let metered = alone(queueing);
-    assert_eq!(scope_of::<0>(&metered), 0, "0 bytes");
-    assert_eq!(scope_of::<2>(&metered), 0, "16 bytes");
-    assert_eq!(scope_of::<3>(&metered), ROUNDS * JOBS, "24 bytes");
+    for jobs in [KEPT, JOBS] {
+        assert_eq!(scope_of::<0>(&metered, jobs), 0, "0 bytes");
+        assert_eq!(scope_of::<2>(&metered, jobs), 0, "16 bytes");
+        assert_eq!(scope_of::<3>(&metered, jobs), ROUNDS * (jobs - KEPT), "24 bytes");
+        assert_eq!(scope_of::<8>(&metered, jobs), ROUNDS * (jobs - KEPT), "64 bytes");
+        assert_eq!(scope_of::<9>(&metered, jobs), ROUNDS * jobs, "72 bytes");
+    }
 }
 
 #[test]

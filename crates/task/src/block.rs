@@ -13,10 +13,10 @@ use core::ptr::{self, NonNull};
 
 use brigade_sync::Defer;
 
-/// The size of a block: half of the closures of a program are larger than the 24 bytes of a job, few are larger than this.
+/// The size of a block. The jobs of `fork-join --program nqueens-scope` capture 32 bytes: it takes 0.8 of the time by blocks.
 const SIZE: usize = 64;
 
-/// How many blocks a thread keeps: 4 KiB.
+/// How many blocks a thread keeps: 4 KiB, so 1 MiB in a pool of 256 threads.
 const MOST: usize = 64;
 
 /// Memory that is in a list.
