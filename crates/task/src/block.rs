@@ -27,16 +27,16 @@ struct Block {
 }
 
 /// The blocks that a thread keeps, until it ends.
-struct Kept {
+struct Spares {
     first: Cell<*mut Block>,
     count: Cell<usize>,
 }
 
 brigade_sync::unmodelled::thread_local! {
-    static KEPT: Kept = const { Kept { first: Cell::new(ptr::null_mut()), count: Cell::new(0) } };
+    static SPARES: Spares = const { Spares { first: Cell::new(ptr::null_mut()), count: Cell::new(0) } };
 }
 
-impl Kept {
+impl Spares {
     #[inline(always)]
     fn take(&self) -> Option<NonNull<Block>> {
         let first = NonNull::new(self.first.get())?;
@@ -60,7 +60,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for Spares {
     fn drop(&mut self) {
         while let Some(block) = self.take() {
             free(block);
@@ -98,7 +98,7 @@ impl<T> Boxed<T> {
             return Self(NonNull::from(Box::leak(Box::new(content))));
         }
         // A thread that ends keeps none.
-        let block = KEPT.try_with(Kept::take).ok().flatten().unwrap_or_else(allocate).cast();
+        let block = SPARES.try_with(Spares::take).ok().flatten().unwrap_or_else(allocate).cast();
         // SAFETY: Block rule; the content fits.
         unsafe { block.write(content) };
         Self(block)
@@ -132,7 +132,7 @@ impl<T> Boxed<T> {
             return drop(unsafe { Box::from_raw(self.0.as_ptr().cast::<MaybeUninit<T>>()) });
         }
         let block = self.0.cast();
-        if !KEPT.try_with(|kept| kept.put(block)).unwrap_or(false) {
+        if !SPARES.try_with(|spares| spares.put(block)).unwrap_or(false) {
             free(block);
         }
     }
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     fn count() -> usize {
-        KEPT.with(|kept| kept.count.get())
+        SPARES.with(|spares| spares.count.get())
     }
 
     #[test]
