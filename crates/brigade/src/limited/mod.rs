@@ -33,7 +33,8 @@
 //!
 //! **Counts.** The pool counts a job in line as accepted and queued.
 //!
-//! **Ends.** A pool with jobs in line does not end, and is not idle (`engine/end/ENDING.md`). If the pool no longer accepts an admitted job, it has been discarded, and all jobs in line are cancelled.
+//! **Ends.** A pool with jobs in line does not end, and is not idle (`engine/end/ENDING.md`). If the pool no longer accepts
+//! an admitted job, it has been discarded, and all jobs in line are cancelled.
 //!
 //! **Forks.** In a forked child the locks may be held forever, so no call takes them.
 //!
