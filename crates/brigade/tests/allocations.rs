@@ -348,7 +348,7 @@ fn scope_of<const WORDS: usize>(metered: &Metered, jobs: usize) -> usize {
 
 #[test(queueing in QUEUEINGS)]
 fn a_scoped_job_above_64_bytes_allocates_once(queueing: Queueing) {
-    /// What a thread keeps.
+    /// The blocks that a thread keeps.
     const KEPT: usize = 64;
     let metered = alone(queueing);
     for jobs in [KEPT, JOBS] {

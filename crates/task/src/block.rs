@@ -1,11 +1,11 @@
 //! Boxes whose memory a thread keeps for its next ones.
 //!
 //! A closure that does not fit into its job is in a box: allocated where the job is made, freed where it runs. Of a job of a scope that was a
-//! third of all instructions. So a thread keeps the memory of some boxes that it has freed. What flows one way, as from a submitter to workers,
-//! is allocated and freed as before.
+//! third of all instructions. So a thread keeps the memory of some boxes that it has freed. Memory that flows one way, as from a submitter to
+//! workers, is allocated and freed each time.
 //!
-//! **Block rule.** A block, memory of the layout of [`Block`] from the global allocator, has one owner: a box, or the list of a thread. What is
-//! in it is initialized only while a box owns it.
+//! **Block rule.** A block, memory of the layout of [`Block`] from the global allocator, has one owner: a box, or the list of a thread. Its
+//! content is initialized only while a box owns it.
 
 use core::cell::Cell;
 use core::mem::{ManuallyDrop, MaybeUninit};

@@ -323,8 +323,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 
     /// Runs a closure on the pool. The closure may borrow everything that outlives the scope.
     ///
-    /// A closure of up to 16 bytes is queued without an allocation. One of up to 64 bytes is stored in memory that this thread has
-    /// kept of closures that it has run, at most 64 of them. The scope resumes a panic of the closure, once all jobs have ended.
+    /// A closure of up to 16 bytes is queued without an allocation. A closure of up to 64 bytes is stored in memory that this thread
+    /// has kept of closures that it has run, at most 64 of them. The scope resumes a panic of the closure, once all jobs have ended.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);

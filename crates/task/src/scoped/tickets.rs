@@ -4,9 +4,9 @@
 //! contend for it. So a thread takes tickets in bulk for the jobs it adds, and keeps the tickets of finished jobs for the next ones.
 //! Kept tickets still count: a scope does not end before they have been [returned](return_tickets).
 //!
-//! **Who keeps tickets.** Only a thread that calls the scope's body, runs one of its jobs, or waits for its end; it then keeps those of no
-//! other scope, which it may end as well: by a cancelled handle, or the end of a pool. So what a thread does meanwhile, as to block, never
-//! holds up a scope that could have ended: the body or the job on its stack holds that up anyway. Between two jobs a thread runs no code
+//! **Who keeps tickets.** Only a thread that calls the scope's body, runs one of its jobs, or waits for its end; it then keeps tickets
+//! of no other scope, although jobs of others may end on it: by a cancelled handle, or the end of a pool. So nothing that a thread does
+//! meanwhile, such as to block, holds up a scope that could have ended: the body or the job on its stack holds that up anyway. Between two jobs a thread runs no code
 //! of the user. A thread that waits returns its tickets when it has run other jobs, and before it sleeps; asleep it keeps none.
 
 use core::cell::Cell;

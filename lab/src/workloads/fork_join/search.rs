@@ -41,7 +41,7 @@ impl<T: Root, const JOINS: bool> Program for Search<T, JOINS> {
     }
 }
 
-/// The sum of the values of this node and of those below it.
+/// The sum of the values of this node and of the nodes below it.
 fn sum<F: ForkJoin, T: Tree>(context: &mut F::Context<'_>, node: T) -> u64 {
     match node.width() {
         0 => node.value(),

@@ -11,6 +11,9 @@ use crate::engine::queues::injectors::SWEEP;
 use crate::engine::queues::peers::Peers;
 use crate::values::Totals;
 
+/// A job that leaves its line. No memory can hold as many jobs in line.
+const LEAVING: u64 = 1 << 48;
+
 /// The jobs that ended off the pool, and the work in progress there.
 #[derive(Default)]
 pub(crate) struct Ledger {
@@ -20,10 +23,9 @@ pub(crate) struct Ledger {
     pub(in crate::engine) off_pool: OffPool,
     /// How many jobs have ended while queued.
     left: AtomicU64,
-    /// How many accepted jobs wait for the permit of a `Limited`, in no queue of the pool.
-    limited: AtomicU64,
-    /// How many do so no longer, and are about to be queued or dropped.
-    leaving: AtomicU64,
+    /// The accepted jobs in no queue: how many wait for the permit of a `Limited`, and how many times [`LEAVING`] do so no longer, and are
+    /// about to be queued or dropped.
+    unqueued: AtomicU64,
     /// How many jobs the pool has rejected.
     rejected: AtomicU64,
     /// The largest number of accepted jobs ever told.
@@ -72,31 +74,29 @@ impl Ledger {
 
     /// Counts an accepted job that waits for the permit of a `Limited`.
     pub(crate) fn begin_limited(&self) {
-        // Ordering: SeqCst, as everywhere here: see `has_unqueued`.
-        self.limited.fetch_add(1, Ordering::SeqCst);
+        // Ordering: SeqCst, here and below: a single order with the reads of `has_unqueued`.
+        self.unqueued.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Counts a job that does so no longer, before it is counted elsewhere: no reading counts it twice.
     pub(in crate::engine) fn leave_line(&self) {
-        self.leaving.fetch_add(1, Ordering::SeqCst);
-        self.limited.fetch_sub(1, Ordering::SeqCst);
+        self.unqueued.fetch_add(LEAVING - 1, Ordering::SeqCst);
     }
 
     /// Counts a job that has left its line as queued, or as ended.
     pub(in crate::engine) fn end_leaving(&self) {
-        self.leaving.fetch_sub(1, Ordering::SeqCst);
+        self.unqueued.fetch_sub(LEAVING, Ordering::SeqCst);
     }
 
     /// How many jobs wait for the permit of a `Limited`.
     pub(in crate::engine) fn limited(&self) -> u64 {
-        self.limited.load(Ordering::SeqCst)
+        self.unqueued.load(Ordering::SeqCst) % LEAVING
     }
 
     /// Whether an accepted job is in no queue, because it waits for the permit of a `Limited`, or has just got one. To be asked before the
     /// queues are looked at.
     pub(in crate::engine) fn has_unqueued(&self) -> bool {
-        // In this order: a job that leaves is counted as such first.
-        self.limited() > 0 || self.leaving.load(Ordering::SeqCst) > 0
+        self.unqueued.load(Ordering::SeqCst) > 0
     }
 
     /// Counts a job that ended.

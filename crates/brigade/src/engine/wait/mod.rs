@@ -300,7 +300,7 @@ impl Worker {
 /// Calls a closure that waits only for jobs of the pool `key`: work off this pool on the thread's stack waits meanwhile. A destructor
 /// that waits on the thread that ends the pool would keep that from cancelling the awaited future: so it is cancelled here.
 fn waits_for(key: Option<Key>, wait: &mut dyn FnMut() -> bool) -> bool {
-    // Also of what ends here, as the futures of a pool that ends.
+    // Also of jobs that end here, as the futures of a pool that ends.
     let _kept = keep_tickets(None);
     let Some(key) = key.filter(|key| key.is_here()) else { return wait() };
     let (pieces, former) = begin_wait(key);
