@@ -101,6 +101,8 @@ const FULL: &str = "
     bucket-brigade --over pipe --in-flight 64 --iterations 2000
     bucket-brigade --over tcp --in-flight 1 --iterations 500
     bucket-brigade --over tcp --in-flight 64 --iterations 2000
+    bucket-brigade --over unix --in-flight 1 --iterations 500
+    bucket-brigade --over unix --in-flight 64 --iterations 2000
     bucket-brigade --over channel --in-flight 1 --iterations 500
     bucket-brigade --over channel --in-flight 64 --iterations 2000
     creation --kind task --tasks 10000 --repetitions 20
@@ -144,6 +146,7 @@ const CHECK: &str = "
     burst --messages 9 --receivers 2 --bursts 20
     bucket-brigade --over pipe --tasks 20 --iterations 50 --in-flight 8
     bucket-brigade --over tcp --tasks 20 --iterations 50 --in-flight 8
+    bucket-brigade --over unix --tasks 20 --iterations 50 --in-flight 8
     bucket-brigade --over channel --tasks 20 --iterations 50 --in-flight 8
     creation --kind task --tasks 50 --repetitions 5
     creation --kind thread --tasks 20 --repetitions 2

@@ -70,6 +70,7 @@ const BURST: &[&str] = &[
 const ON_RUNTIMES: &[(&str, &[&str], On)] = &[
     ("bucket-brigade --tasks 5 --iterations 300", HOPS, RUNTIMES),
     ("bucket-brigade --over tcp --tasks 5 --iterations 30", HOPS, WITHOUT_EPOLL),
+    ("bucket-brigade --over unix --tasks 5 --iterations 30", HOPS, WITHOUT_EPOLL),
     ("bucket-brigade --over channel --iterations 3 --warmups 20", HOPS, WITHOUT_EPOLL),
     ("bucket-brigade --tasks 1 --iterations 1 --in-flight 9", HOPS, RUNTIMES),
     ("bucket-brigade --over channel --in-flight 9 --threads 1 --iterations 9", HOPS, WITHOUT_EPOLL),

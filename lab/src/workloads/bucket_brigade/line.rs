@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 use std::mem;
+use std::net::TcpStream;
 use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 
 use crate::target::runtime::{Downstream, Piped, Upstream};
 use crate::workloads::echo::connect;
@@ -14,10 +17,23 @@ type Pipe<R> = (Piped<<R as Runtime>::Writer>, Piped<<R as Runtime>::Reader>);
 /// A link by a connection.
 type Connection<R> = (Piped<<R as Runtime>::Stream>, Piped<<R as Runtime>::Stream>);
 
-/// Makes a link by a connection.
+/// Makes a link by a TCP connection.
 pub(super) fn tcp<R: Runtime>() -> io::Result<Connection<R>> {
     let ends = connect(1)?.pop();
     let Some((writer, reader)) = ends else { unreachable!("it has made one") };
+    connection::<R>(writer, reader)
+}
+
+/// Makes a link by a pair of Unix sockets.
+///
+/// Their type is that of TCP connections: each runtime reads and writes both by the same system calls, which take any connected socket.
+pub(super) fn unix<R: Runtime>() -> io::Result<Connection<R>> {
+    let (writer, reader) = UnixStream::pair()?;
+    connection::<R>(OwnedFd::from(writer).into(), OwnedFd::from(reader).into())
+}
+
+/// A link by the two ends of a connection.
+fn connection<R: Runtime>(writer: TcpStream, reader: TcpStream) -> io::Result<Connection<R>> {
     Ok((Piped(R::stream(writer)?), Piped(R::stream(reader)?)))
 }
 

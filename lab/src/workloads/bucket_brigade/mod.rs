@@ -29,6 +29,8 @@ pub(crate) enum Over {
     Pipe,
     /// TCP connections inside this machine.
     Tcp,
+    /// Pairs of Unix sockets.
+    Unix,
     /// Channels: tokio's for tasks of all targets, and std's for threads.
     Channel,
 }
@@ -97,7 +99,7 @@ impl Workload for BucketBrigade {
 
     fn files(&self) -> u64 {
         match self.over {
-            Over::Pipe | Over::Tcp => 2 * self.hops(),
+            Over::Pipe | Over::Tcp | Over::Unix => 2 * self.hops(),
             Over::Channel => 0,
         }
     }
@@ -123,6 +125,7 @@ impl RuntimeWorkload for BucketBrigade {
             match self.over {
                 Over::Pipe => self.with_tasks(runtime, bench, line::pipe::<R>).await,
                 Over::Tcp => self.with_tasks(runtime, bench, line::tcp::<R>).await,
+                Over::Unix => self.with_tasks(runtime, bench, line::unix::<R>).await,
                 Over::Channel => self.with_tasks(runtime, bench, || Ok(self.channel())).await,
             }
         })
@@ -135,6 +138,7 @@ impl BucketBrigade {
         match self.over {
             Over::Pipe => self.relayed(bench, line::pipe::<Threads>),
             Over::Tcp => self.relayed(bench, line::tcp::<Threads>),
+            Over::Unix => self.relayed(bench, line::unix::<Threads>),
             Over::Channel => self.relayed(bench, || Ok(self.channel())),
         }
     }

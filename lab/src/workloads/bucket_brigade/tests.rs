@@ -96,7 +96,7 @@ fn a_fault_does_not_keep_a_run_from_ending() {
 
 #[test]
 fn the_floor_does_the_work_of_all_tasks() {
-    for over in [Over::Pipe, Over::Channel] {
+    for over in [Over::Pipe, Over::Unix, Over::Channel] {
         let (brigade, tally) = (short(over), Tally::leak());
         let floor = short(over);
         let values = ends(tally, move || floor.floor(&Bench::new(tally, Fault::None)));
