@@ -144,7 +144,9 @@ fn a_line_with_a_dead_stage_is_over() {
         ["brigade", "brigade-one-thread", "tokio", "tokio-current-thread", "smol", "threads"]
     {
         // The byte that is lost with it is the only one on its way, or one of many.
-        for (over, in_flight) in [("pipe", "1"), ("tcp", "8"), ("unix", "1"), ("channel", "1"), ("channel", "8")] {
+        for (over, in_flight) in
+            [("pipe", "1"), ("tcp", "8"), ("unix", "1"), ("channel", "1"), ("channel", "8")]
+        {
             let line =
                 ["bucket-brigade", "--over", over, "--in-flight", in_flight, "--tasks", "40"];
             let inject = ["--target", target, "--inject", &format!("died:{target}")];

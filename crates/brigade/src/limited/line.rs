@@ -1,7 +1,7 @@
 //! The line of jobs without a permit. The [module above](super) has the protocol.
 
 use core::mem;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -29,16 +29,24 @@ pub(super) struct Line {
 
 #[derive(Default)]
 struct InLine {
-    /// The jobs in line with their numbers, by class, the most urgent class last.
-    lanes: [VecDeque<(u64, Job)>; 3],
+    /// The jobs in line by class, in the order of their numbers, the most urgent class last.
+    lanes: [VecDeque<Waiting>; 3],
     /// The number of the last job in line.
     last: u64,
     /// One entry for each admitted job that has neither started nor been dropped.
     admitted: Vec<Granted>,
-    /// The numbers of the jobs in line that have been cancelled by their handles.
-    cancelled: BTreeSet<u64>,
+    /// How many jobs in line have been cancelled by their handles.
+    cancelled: usize,
     /// Registered while there are jobs in line.
     waiter: Option<Waiter>,
+}
+
+/// A job in line.
+struct Waiting {
+    number: u64,
+    job: Job,
+    /// Its handle has cancelled it.
+    is_cancelled: bool,
 }
 
 /// What an admitted job takes when it starts.
@@ -57,24 +65,38 @@ impl InLine {
     /// Takes the first job of the most urgent class, and whether its handle has cancelled it.
     fn pop(&mut self) -> Option<(Priority, Job, bool)> {
         for class in [Priority::High, Priority::Normal, Priority::Low] {
-            if let Some((number, job)) = self.lanes[class as usize].pop_front() {
-                return Some((class, job, self.cancelled.remove(&number)));
+            if let Some(first) = self.lanes[class as usize].pop_front() {
+                self.cancelled -= usize::from(first.is_cancelled);
+                return Some((class, first.job, first.is_cancelled));
             }
         }
         None
     }
 
+    /// Notes that its handle has cancelled the job with this number; `false` if the job is not in line.
+    fn note_cancelled(&mut self, class: Priority, number: u64) -> bool {
+        let lane = &mut self.lanes[class as usize];
+        if lane.front().is_none_or(|first| first.number > number) {
+            return false;
+        }
+        let index = lane.partition_point(|waiting| waiting.number < number);
+        lane[index].is_cancelled = true;
+        self.cancelled += 1;
+        true
+    }
+
     /// Takes the completed entries if they are the greater part of the line.
     fn compact(&mut self) -> Vec<Job> {
         let mut completed = Vec::new();
-        if self.cancelled.len() <= self.len() / 2 + FEW {
+        if self.cancelled <= self.len() / 2 + FEW {
             return completed;
         }
+        self.cancelled = 0;
         for lane in &mut self.lanes {
-            for (number, job) in mem::take(lane) {
-                match self.cancelled.remove(&number) {
-                    true => completed.push(job),
-                    false => lane.push_back((number, job)),
+            for waiting in mem::take(lane) {
+                match waiting.is_cancelled {
+                    true => completed.push(waiting.job),
+                    false => lane.push_back(waiting),
                 }
             }
         }
@@ -120,7 +142,7 @@ impl Line {
         state.last += 1;
         let number = state.last;
         let (job, receipt) = make(Claim { line: self.clone(), class, number: Some(number) });
-        state.lanes[class as usize].push_back((number, job));
+        state.lanes[class as usize].push_back(Waiting { number, job, is_cancelled: false });
         let completed = state.compact();
         drop(state);
         self.drop_completed(completed);
@@ -266,9 +288,7 @@ impl Claim {
             return None;
         }
         let mut state = self.line.state.lock();
-        let first = state.lanes[self.class as usize].front();
-        if first.is_some_and(|(first, _)| *first <= number) {
-            state.cancelled.insert(number);
+        if state.note_cancelled(self.class, number) {
             return None;
         }
         state.admitted.pop()

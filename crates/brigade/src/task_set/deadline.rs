@@ -1,7 +1,5 @@
 //! The deadline of a set. The [module above](super) has the protocol.
 
-use core::mem;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,6 +8,7 @@ use brigade_task::{Canceller, Cause, JobHandle};
 
 use super::TaskSet;
 use super::limit::Limit;
+use super::pending::Pending;
 use crate::engine::{Key, now_in};
 use crate::handle::{CancelHandle, Handle};
 use crate::submission::{Options, Until};
@@ -67,9 +66,8 @@ pub(super) struct Deadline {
 }
 
 /// The jobs that have not ended, as far as the owner knows.
-#[derive(Default)]
 struct Unended {
-    jobs: BTreeMap<usize, UnendedJob>,
+    jobs: Pending<UnendedJob>,
     limit: Option<Arc<Limit>>,
 }
 
@@ -80,7 +78,8 @@ struct UnendedJob {
 
 impl Deadline {
     fn new(at: Instant) -> Self {
-        Self { at, unended: Arc::default(), timer: None }
+        let unended = Unended { jobs: Pending::new(), limit: None };
+        Self { at, unended: Arc::new(Mutex::new(unended)), timer: None }
     }
 
     /// Adds the deadline to the settings of a new job that must not begin any more.
@@ -105,7 +104,7 @@ impl Deadline {
     pub(super) fn set(&mut self, pool: Handle, at: Instant) {
         self.cancel_timer();
         self.at = at;
-        for job in self.unended.lock().jobs.values() {
+        for (_, job) in self.unended.lock().jobs.from(0) {
             if let Some(until) = &job.until {
                 until.set(Some(at));
             }
@@ -113,7 +112,7 @@ impl Deadline {
         let (unended, key) = (self.unended.clone(), pool.key);
         let cancel = move || {
             let mut state = unended.lock();
-            let (jobs, limit) = (mem::take(&mut state.jobs), state.limit.clone());
+            let (jobs, limit) = (state.jobs.take(), state.limit.clone());
             drop(state);
             // The jobs in line first: the end of another job would submit them.
             if let Some(limit) = limit {
@@ -157,19 +156,19 @@ impl Deadline {
             }
             cancel_late(canceller, pool);
         } else {
-            state.jobs.insert(number, UnendedJob { canceller, until });
+            state.jobs.push(number, UnendedJob { canceller, until });
         }
     }
 
     /// The canceller of a job.
     pub(super) fn canceller(&self, number: usize) -> Option<Arc<Canceller>> {
-        self.unended.lock().jobs.get(&number).map(|job| job.canceller.clone())
+        self.unended.lock().jobs.get(number).map(|job| job.canceller.clone())
     }
 
     /// Removes a job, which has no deadline from then on.
     pub(super) fn remove(&self, number: usize) {
-        let removed = self.unended.lock().jobs.remove(&number);
-        if let Some(UnendedJob { until: Some(until), .. }) = &removed {
+        let removed = self.unended.lock().jobs.remove(number);
+        if let Some((_, UnendedJob { until: Some(until), .. })) = &removed {
             until.set(None);
         }
         drop(removed);

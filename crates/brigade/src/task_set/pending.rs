@@ -37,6 +37,12 @@ impl<H> Pending<H> {
         }
     }
 
+    /// The handle with this number.
+    pub(super) fn get(&self, number: usize) -> Option<&H> {
+        let entry = self.entries.get(self.find(number))?;
+        if entry.0 == number { entry.1.as_ref() } else { None }
+    }
+
     /// Removes the handle with this number, and returns both.
     pub(super) fn remove(&mut self, number: usize) -> Option<(usize, H)> {
         let index = self.find(number);
