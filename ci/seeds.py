@@ -40,7 +40,8 @@ class Refused(Exception):
 
 
 def lab(line, targets, program=(), command=()):
-    """Runs a row of the laboratory; the medians of each target by metric, what the first counted run spent, and what a command printed."""
+    """Runs a row of the laboratory; the medians of each target by metric, its values of each round, what the first counted run spent, and what a
+    command printed."""
     with tempfile.NamedTemporaryFile(suffix='.json') as file:
         arguments = [*program, LAB, *line.split(), '--target', ','.join(targets), '--json', file.name, '--force', '--quiet', *command]
         done = subprocess.run(arguments, capture_output=True, text=True)
@@ -55,7 +56,8 @@ def lab(line, targets, program=(), command=()):
         names = [metric['name'] for metric in sheet['metrics']]
         lanes = {lane['name']: lane for lane in sheet['lanes']}
         found.append((sheet['params'], {
-            name: {'failure': lane['failure']} if lane['failure'] else {**dict(zip(names, lane['medians'])), 'spent': lane['spent'][0]}
+            name: {'failure': lane['failure']} if lane['failure'] else {
+                **dict(zip(names, lane['medians'])), 'spent': lane['spent'][0], 'rounds': dict(zip(names, lane['values']))}
             for name, lane in lanes.items()
         }))
     return found, done.stdout + said
@@ -76,13 +78,19 @@ def cell(get):
         return str(why)
 
 
+def spread(of, metric, scale, digits=0):
+    """The least and the greatest value of all rounds."""
+    ends = [f'{value * scale:.{digits}f}' for value in (min(of['rounds'][metric]), max(of['rounds'][metric]))]
+    return '–'.join(dict.fromkeys(ends))
+
+
 def throughput(messages, amplification, theirs):
     def measure():
         rows = []
         for threads in range(1, 10):
             line = (f'throughput --threads {threads} --producers 2 --messages {messages} --amplification {amplification} --pre 10000 --post 10000'
-                    ' --rounds 1')
-            own = [cell(lambda: f'{one(line, target)["rate"] / 1e6:.1f}') for target in EXECUTORS.values()]
+                    ' --rounds 2')
+            own = [cell(lambda: spread(one(line, target), 'rate', 1e-6, 1)) for target in EXECUTORS.values()]
             rows.append([str(threads), *with_theirs(own, theirs[threads - 1].split())])
         return ['threads', *EXECUTORS], rows
     return measure
@@ -117,8 +125,8 @@ def submit():
     names = {'rusty_pool': 'rusty_pool-elastic', 'threadpool': 'threadpool', 'brigade': 'brigade-elastic', 'drop-in': 'brigade-rusty_pool'}
 
     def get(pattern, messages, submitters, target):
-        of = one(f'submit --pattern {pattern} --threads 10 --messages {messages} --rounds 1', target)
-        return f'{of["submit"] * 1e3 * messages * submitters:.0f}'
+        of = one(f'submit --pattern {pattern} --threads 10 --messages {messages} --rounds 2', target)
+        return spread(of, 'submit', 1e3 * messages * submitters)
 
     rows = []
     for name, (pattern, messages, submitters, *theirs) in tests.items():
@@ -188,7 +196,7 @@ def queues(pattern, unit, scale, theirs):
         extra = ' --workers 4' if pattern == 'executor' else ''
         names = ['st3-fifo', 'st3-lifo', 'tokio-fifo', 'crossbeam-fifo', 'crossbeam-lifo', 'brigade-fifo', 'brigade-lifo']
         return ['queue', f'here, {unit}', f'there, {unit}'], [
-            [name, cell(lambda: f'{one(f"queue --pattern {pattern}{extra}", name)["time"] * scale:.0f}'), their]
+            [name, cell(lambda: spread(one(f'queue --pattern {pattern}{extra}', name), 'time', scale)), their]
             for name, their in zip(names, [*theirs, '–', '–'])
         ]
     return measure
@@ -211,8 +219,8 @@ TABLES = {
 
 def page(data):
     text = ('# The tables of five crates, measured here\n\nWritten by `ci/lab.sh seeds [TABLE]`; [the programs](../seeds.md) say which command is which '
-            'program. In parentheses, or in a column *there*, is the figure of the crate\'s own README: of another machine. A text in place of a number '
-            'is the limit that stopped it.\n')
+            'program. In parentheses, or in a column *there*, is the figure of the crate\'s own README: of another machine. Two figures are the least and '
+            'the greatest of the rounds. A text in place of a number is the limit that stopped it.\n')
     for name, (title, _) in TABLES.items():
         if name not in data:
             continue
