@@ -22,14 +22,14 @@ use crate::fault::Fault;
 use crate::hogs;
 use crate::limits::{self, whole};
 use crate::machine;
-use crate::page::Report;
 use crate::pins::Pin;
 use crate::plan;
-use crate::report::destination::Outputs;
+use crate::report::destination::Destination;
 use crate::report::speedup;
 use crate::report::table::Detail;
 use crate::rounds::{Rules, Until};
 use crate::row::Row;
+use crate::show::Report;
 use crate::stop::Stop;
 use crate::sweep;
 use crate::target::Entry;
@@ -92,7 +92,7 @@ pub(crate) enum What {
     ///
     /// A bar for each target, the best first, as SVG. The options that say how to measure are refused.
     Chart(Chart),
-    /// Show a result file: its tables, or with --html a page.
+    /// Show a result file: its tables.
     ///
     /// The options that say how to measure are refused.
     Report(Report),
@@ -148,10 +148,7 @@ pub(crate) struct Options {
     /// Write the results to this file; `-` is stdout, and the tables go to stderr then.
     #[arg(long, global = true, value_name = "PATH")]
     json: Option<PathBuf>,
-    /// Write the results as a page to this file, self-contained, with the answer, plots and tables.
-    #[arg(long, global = true, value_name = "PATH")]
-    html: Option<PathBuf>,
-    /// Replace the files of --json, --html and --svg if there are some.
+    /// Replace the file of --json or --svg if there is one.
     #[arg(long, global = true)]
     pub(crate) force: bool,
     /// Print all metrics: of `all` several each, of a workload the details, too. The files have them in any case.
@@ -203,11 +200,7 @@ const DECIDING: Duration = Duration::from_millis(1_250);
 
 /// This name, if a target of any family has it.
 fn known(name: &str) -> Result<&'static str, String> {
-    targets::known(name).ok_or_else(|| {
-        let meant = targets::nearest(name);
-        let meant = meant.map_or(String::new(), |meant| format!(", did you mean `{meant}`?"));
-        format!("no such target{meant}; `brigade-lab list` names them")
-    })
+    targets::known(name).ok_or("no such target; `brigade-lab list` names them".to_owned())
 }
 
 /// Reads the value of `--inject`.
@@ -263,7 +256,7 @@ impl Cli {
         let taken: &[&str] = match &self.what {
             Some(What::List) => &[],
             Some(What::Chart(_)) => &["force"],
-            Some(What::Report(_)) => &["html", "force", "verbose"],
+            Some(What::Report(_)) => &["verbose"],
             Some(What::Compare(_)) => &["verbose", "quiet"],
             Some(What::Check { .. }) => {
                 &["target", "patience", "seed", "hogs", "inject", "dry_run", "quiet"]
@@ -415,9 +408,13 @@ impl Options {
         row.targets.iter().copied().filter(wanted).collect()
     }
 
-    /// The files to write, each of which can be written.
-    pub(crate) fn outputs(&self) -> Result<Outputs, Stop> {
-        Outputs::open(self.json.as_deref(), self.html.as_deref(), self.force)
+    /// Where the results go, which can be written.
+    pub(crate) fn output(&self) -> Result<Option<Destination>, Stop> {
+        if self.force && self.json.is_none() {
+            let reason = "--force replaces the file of --json, and there is none";
+            return Err(Stop::Usage(reason.to_owned()));
+        }
+        self.json.as_ref().map(|path| Destination::open(path, self.force)).transpose()
     }
 
     /// The settings for the rounds of all rows.
@@ -448,7 +445,7 @@ mod tests {
         for (line, taken) in [
             ("list", ""),
             ("chart results --svg picture --workload wake", "force"),
-            ("report results", "html force verbose"),
+            ("report results", "verbose"),
             ("compare old new", "verbose quiet"),
             ("check wake", "target patience seed hogs inject dry-run quiet"),
         ] {

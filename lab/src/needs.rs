@@ -138,7 +138,7 @@ fn room(kernel: &Kernel, user: Option<u64>) -> Option<(u64, &'static str)> {
         let number = |file: &str| kernel.value::<u64>(&format!("{group}/{file}"));
         Some(number("pids.max")?.saturating_sub(number("pids.current")?))
     };
-    let groups = kernel.groups("pids").into_iter().flatten();
+    let groups = kernel.groups().into_iter();
     let limits = [
         (groups.filter_map(of_group).min(), "pids.max of its control group"),
         (user, "RLIMIT_NPROC (ulimit -u)"),

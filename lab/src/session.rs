@@ -18,6 +18,7 @@ use crate::needs::Needs;
 use crate::noise::Noise;
 use crate::plan;
 use crate::report::Reporter;
+use crate::report::destination::Destination;
 use crate::report::results::Sheet;
 use crate::report::table::Detail;
 use crate::rounds::{self, Until};
@@ -31,7 +32,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     match &cli.what {
         Some(What::List) => plan::list(),
         Some(What::Chart(chart)) => chart.draw(options.force),
-        Some(What::Report(report)) => report.run(&options.outputs()?, options.verbose),
+        Some(What::Report(report)) => report.run(options.verbose),
         Some(What::Compare(compare)) => compare.run(options.verbose, options.quiet),
         Some(What::Load) => load::generate(),
         Some(What::Process(process)) => process.measure(options.rules().patience),
@@ -55,22 +56,23 @@ fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
     let all = rows.iter().flat_map(|row| row.targets.iter().map(|target| (row.needs)(target)));
     let needs = all.fold(Needs::default(), Needs::or);
     needs.check()?;
-    let outputs = options.outputs()?;
+    let output = options.output()?;
     let (seed, shown) = (options.seed.unwrap_or_else(fresh_seed), cli.shown());
     let machine = Machine::read(seed, cli.hogs(), options.pin);
     let entered: usize = rows.iter().map(|row| row.targets.len()).sum();
     let rules = cli.rules(rows.len());
     let runs = (1 + rules.rounds) * entered as u64;
-    let reporter = Arc::new(Reporter::new(outputs.has_stdout(), options.quiet, runs));
+    let reporter = Arc::new(Reporter::new(
+        output.as_ref().is_some_and(Destination::is_stdout),
+        options.quiet,
+        runs,
+    ));
     let mut head = machine.describe(options.verbose).join("\n");
     let noise = Noise::new(Kernel::here(), machine::cpus());
-    let book = SharedBook::new(machine, noise, outputs, shown);
+    let book = SharedBook::new(machine, noise, output, shown);
     interrupt::install(book.clone(), Arc::clone(&reporter))?;
     needs.probe()?;
-    book.lock().noise.begin();
     let waited = wait_for_quiet(&book, cli.patience_with_others());
-    let busy = || book.lock().noise.record.busy.clone();
-    head.extend(busy().map(|busy| format!("\n{busy}")));
     if waited > 0 {
         head += &format!("\nwaited {waited} s for a quiet machine");
     }
@@ -89,8 +91,7 @@ fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
         })
     });
     drop(hogs);
-    book.lock().noise.end();
-    let busy = busy();
+    let busy = book.lock().noise.record.busy.clone();
     // The results so far are written even if the rest fails.
     let [peers, own] = [true, false].map(|peers| book.lock().failures(peers));
     let is_complete = measured.is_ok() && peers.is_empty() && own.is_empty();
@@ -116,13 +117,17 @@ fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
     busy.filter(|_| options.quiet_machine).map_or(Ok(()), |busy| Err(Stop::Busy(busy)))
 }
 
+/// How long nothing else must compute on this machine.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// Waits until nothing else computes on this machine, or the patience is over; returns how long, in seconds.
 fn wait_for_quiet(book: &SharedBook, patience: Duration) -> u64 {
     let begun = Instant::now();
-    while begun.elapsed() < patience && book.lock().noise.record.busy.is_some() {
-        thread::sleep(Duration::from_secs(1));
+    while begun.elapsed() < patience && !book.lock().noise.is_quiet() {
         book.lock().noise.begin();
+        thread::sleep(LOOK);
     }
+    book.lock().noise.begin();
     begun.elapsed().as_secs()
 }
 

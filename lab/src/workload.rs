@@ -122,47 +122,16 @@ impl Metric {
 /// The share of the values beyond a percentile near an end. A median, or a quartile, is no such percentile.
 const TAIL: f64 = 0.1001;
 
-/// The meaning of a workload, in words.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Meaning {
-    /// The action, as the beginning of a sentence.
-    pub(crate) done: &'static str,
-    /// A sentence: which programs look like it.
-    pub(crate) like: &'static str,
-    /// The metric to compare if there is to be a single one.
-    pub(crate) headline: usize,
-    /// The target that the others are compared with, by name, or the first of several by the beginning of a name.
-    pub(crate) own: &'static str,
-    /// Whether it is the user's own: each target is compared, and the failure of any fails the run.
-    pub(crate) is_yours: bool,
-}
-
-impl Meaning {
-    /// These words, and the first metric.
-    pub(crate) const fn new(done: &'static str, like: &'static str) -> Self {
-        Meaning { done, like, headline: 0, own: "brigade", is_yours: false }
-    }
-
-    /// The same for a user's program: this target is compared with each of the others.
-    pub(crate) const fn yours(self, own: &'static str) -> Self {
-        Meaning { own, is_yours: true, ..self }
-    }
-
-    /// The same with another metric.
-    pub(crate) const fn headline(self, headline: usize) -> Self {
-        Meaning { headline, ..self }
-    }
-}
-
 /// The options of a run by name, in the order in which they are shown.
 pub(crate) type Params = serde_json::Map<String, Value>;
 
-/// The fields of `options`, without absent options.
+/// The fields of `options` as a command line names them, without absent options.
 pub(crate) fn fields(options: &impl Serialize) -> Params {
     let Ok(Value::Object(fields)) = serde_json::to_value(options) else {
         unreachable!("options are a struct of numbers and words")
     };
-    fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
+    let given = fields.into_iter().filter(|(_, value)| !value.is_null());
+    given.map(|(name, value)| (name.replace('_', "-"), value)).collect()
 }
 
 /// Options as the words of a command line.
@@ -238,6 +207,9 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
     /// Names of further targets, which take part even if none is named.
     const FURTHER: &'static [&'static str] = &[];
 
+    /// The metric to compare if there is to be a single one.
+    const HEADLINE: usize = 0;
+
     /// Whether the threads can be pinned: it measures the traffic between two of them.
     const PINS: bool = false;
 
@@ -247,9 +219,9 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
     /// The metrics of a run, [`Metric::CPU`] last.
     const METRICS: &'static [Metric];
 
-    /// The meaning with these options.
-    fn meaning(&self) -> Meaning {
-        Meaning::new(Self::DONE, Self::LIKE)
+    /// The two sentences with these options.
+    fn meaning(&self) -> [&'static str; 2] {
+        [Self::DONE, Self::LIKE]
     }
 
     /// The metrics of a run with these options.

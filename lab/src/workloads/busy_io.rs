@@ -19,7 +19,6 @@ use crate::workloads::prelude::*;
 
 /// Options of `busy-io`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct BusyIo {
     /// Threads of the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]

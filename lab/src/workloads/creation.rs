@@ -31,7 +31,6 @@ pub(crate) enum Shape {
 
 /// Options of `creation`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Creation {
     /// Whether tasks or threads are created.
     #[arg(long, value_enum, default_value = "task")]

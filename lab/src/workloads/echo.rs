@@ -13,7 +13,6 @@ use crate::workloads::prelude::*;
 
 /// Options of `echo`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Echo {
     /// Connections, each with a client, which has one request in flight at a time.
     #[arg(long, default_value_t = 64, value_parser = whole::<1, { limits::MAX_CONNECTIONS }>)]

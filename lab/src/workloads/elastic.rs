@@ -13,7 +13,6 @@ use crate::workloads::prelude::*;
 
 /// Options of `elastic`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Elastic {
     /// Threads kept by the pool.
     #[arg(long, default_value_t = 1, value_parser = whole::<0, { limits::MAX_THREADS }>)]

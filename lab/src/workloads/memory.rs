@@ -16,7 +16,6 @@ use crate::workloads::prelude::*;
 
 /// Options of `memory`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Memory {
     /// Waiting tasks at the end; there are a quarter of them, half, and three quarters before.
     #[arg(

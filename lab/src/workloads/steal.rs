@@ -12,7 +12,6 @@ use crate::workloads::prelude::*;
 
 /// Options of `steal`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Steal {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<2, { limits::MAX_THREADS }>)]

@@ -23,7 +23,6 @@ pub(crate) enum Pattern {
 
 /// Options of `submit`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Submit {
     /// The number of submitting threads, and the jobs.
     #[arg(long, value_enum, default_value = "sleepers")]

@@ -140,10 +140,11 @@ fn a_file_without_results_says_so() {
         assert!(errors(&output).contains(reason), "{content}: {}", errors(&output));
     }
     let (folder, _) = folder("");
-    for path in [folder.path().join("missing"), folder.path().to_owned()] {
-        let output = chart(&path, &["--workload", "throughput"]);
+    let missing = folder.path().join("missing");
+    for (path, reason) in [(&*missing, "can't be read"), (folder.path(), "directory")] {
+        let output = chart(path, &["--workload", "throughput"]);
         assert_eq!(code(&output), Some(2), "{}", errors(&output));
-        assert!(errors(&output).contains("can't be read"), "{}", errors(&output));
+        assert!(errors(&output).contains(reason), "{}", errors(&output));
     }
 }
 

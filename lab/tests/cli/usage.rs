@@ -33,16 +33,6 @@ fn help_and_version_end_well() {
 }
 
 #[test]
-fn a_near_misspelling_gets_a_suggestion() {
-    for (name, meant) in [("rayyon", "rayon"), ("brigade-liffo", "brigade-lifo")] {
-        let reason = refused(&["wake", "--target", name]);
-        assert!(reason.contains(&format!("no such target, did you mean `{meant}`?")), "{reason}");
-    }
-    let reason = refused(&["wake", "--target", "qqq"]);
-    assert!(reason.contains("no such target; `brigade-lab list` names them"), "{reason}");
-}
-
-#[test]
 fn the_help_of_a_workload_names_its_metrics() {
     for (workload, metrics) in [
         (
@@ -202,16 +192,16 @@ fn bursts_refuse_excessive_numbers() {
         ("--messages", "from 1 to 1000000"),
         ("--receivers", "from 1 to 4096"),
         ("--bursts", "from 1 to 1000000"),
-        ("--gap-ms", "from 0.01 to 10000,"),
+        ("--gap-ms", "from 0.01 to 10000"),
     ] {
         for number in ["0", "-1", "1000001", "1e3", ""] {
             let reason = refused(&["burst", flag, number]);
             assert!(reason.contains(range), "{number:?}: {reason}");
         }
     }
-    for gaps in ["1,", "1,,2", "1,0.001", "0.0101", "1;2", "nan"] {
+    for gaps in ["1,", "1,,2", "1,0.001", "0.009", "1;2", "nan"] {
         let reason = refused(&["burst", "--gap-ms", gaps]);
-        assert!(reason.contains("three decimals"), "{gaps}: {reason}");
+        assert!(reason.contains("from 0.01 to 10000"), "{gaps}: {reason}");
     }
     assert!(refused(&["burst", "--block-ms", "5001"]).contains("from 0 to 5000"));
 }

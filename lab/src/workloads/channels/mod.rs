@@ -6,7 +6,6 @@
 use std::iter;
 use std::ops::Range;
 
-use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::target::runtime::{Downstream, Upstream};
@@ -27,21 +26,13 @@ pub(crate) enum Kind {
 
 /// The number of values a channel has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(into = "Value")]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Capacity {
-    /// This many.
-    Of(u64),
     /// All.
     Unbounded,
-}
-
-impl From<Capacity> for Value {
-    fn from(capacity: Capacity) -> Self {
-        match capacity {
-            Capacity::Of(values) => values.into(),
-            Capacity::Unbounded => UNBOUNDED.into(),
-        }
-    }
+    /// This many.
+    #[serde(untagged)]
+    Of(u64),
 }
 
 /// The word for it.
@@ -58,7 +49,6 @@ fn capacity(text: &str) -> Result<Capacity, String> {
 
 /// Tasks that send to tasks that receive.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Channels {
     /// The channel.
     #[arg(long, value_enum, default_value = "tokio")]

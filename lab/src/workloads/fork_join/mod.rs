@@ -32,7 +32,6 @@ use crate::workloads::prelude::*;
 
 /// A program in a pool.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct ForkJoin {
     /// The program.
     #[arg(long, value_enum, default_value = "fib")]

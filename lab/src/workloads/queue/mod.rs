@@ -58,7 +58,6 @@ enum Pattern {
 
 /// Options of `queue`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Queue {
     /// The pattern of operations on the queues.
     #[arg(long, value_enum, default_value = "push-pop-small")]
@@ -90,21 +89,21 @@ impl Workload for Queue {
         less "s": "time";
     };
 
-    fn meaning(&self) -> Meaning {
+    fn meaning(&self) -> [&'static str; 2] {
         match self.pattern {
-            Pattern::PushPopSmall | Pattern::PushPopLarge => Meaning::new(Self::DONE, Self::LIKE),
-            Pattern::Executor => Meaning::new(
+            Pattern::PushPopSmall | Pattern::PushPopLarge => [Self::DONE, Self::LIKE],
+            Pattern::Executor => [
                 "run a scheduler's traffic on deques",
                 "It stands for the queues of a work-stealing scheduler, with the pushes, pops and steals of each thread.",
-            ),
-            Pattern::Steal => Meaning::new(
+            ],
+            Pattern::Steal => [
                 "steal from a full deque",
                 "It stands for an idle thread of a scheduler that takes work from a busy one.",
-            ),
-            Pattern::Injector => Meaning::new(
+            ],
+            Pattern::Injector => [
                 "push jobs to a shared queue",
                 "It stands for the entrance of a pool: all jobs from threads outside go through such a queue.",
-            ),
+            ],
         }
     }
 

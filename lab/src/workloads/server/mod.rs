@@ -29,7 +29,6 @@ use crate::workloads::prelude::*;
 
 /// A server and the requests to it.
 #[derive(Args, Clone, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Server {
     /// The protocol.
     #[arg(long, value_enum, default_value = "resp")]
