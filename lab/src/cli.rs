@@ -221,18 +221,11 @@ impl Cli {
 
     /// Reads this line.
     fn of(line: &[OsString]) -> Result<Self, Stop> {
-        // A negative number is a bad number, not an unknown option.
-        let signed = |command: Command| {
-            command.mut_args(|arg| match arg.get_action().takes_values() {
-                true => arg.allow_negative_numbers(true),
-                false => arg,
-            })
-        };
         let measured = |command: Command| match plan::metrics(command.get_name()) {
             Some(metrics) => command.after_help(format!("Metrics: {metrics}")),
             None => command,
         };
-        let mut command = signed(Cli::command()).mut_subcommands(signed);
+        let mut command = Cli::command();
         if line.iter().any(|word| word == "--help" || word == "-h") {
             command = command.mut_subcommands(measured);
         }

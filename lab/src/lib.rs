@@ -73,10 +73,7 @@ pub fn main() -> ExitCode {
     report::quiet_panics();
     needs::heed_file_size();
     // A failure here must be a failed run with a reason, never exit code 101 and a backtrace.
-    let outcome = panic::catch_unwind(|| {
-        needs::check_stack()?;
-        session::run(Cli::read()?)
-    });
+    let outcome = panic::catch_unwind(|| session::run(Cli::read()?));
     let stop = match outcome {
         Ok(Ok(())) => return ExitCode::SUCCESS,
         Ok(Err(stop)) => stop,

@@ -2,11 +2,9 @@
 //!
 //! A run that meets such a limit in the middle gets an error that does not name the limit or the
 //! needed value. So they are read before anything is started. An unreadable limit is
-//! ignored here; a trial start of the threads then finds all others.
+//! ignored here.
 
-use std::io;
-use std::sync::{Arc, RwLock, mpsc};
-use std::thread::{self, Builder};
+use std::sync::Arc;
 
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
 
@@ -23,23 +21,6 @@ pub(crate) struct Needs {
     pub(crate) files: u64,
     /// Threads at a time.
     pub(crate) threads: u64,
-}
-
-/// The least stack of the main thread, which reads the command line: `ulimit -s` may give it less.
-const STACK: u64 = 1 << 20;
-
-/// The memory that a thread needs to start, beside its stack: a stack for signals, and its first allocations.
-const RESERVE: usize = 1 << 20;
-
-/// An error if the main thread has too little stack, and would be aborted in the middle of a run.
-pub(crate) fn check_stack() -> Result<(), Stop> {
-    let limit = getrlimit(Resource::Stack).current.filter(|&stack| stack < STACK);
-    limit.map_or(Ok(()), |stack| {
-        let reason = format!(
-            "needs a stack of {STACK} bytes, and the limit RLIMIT_STACK (ulimit -s) is {stack}"
-        );
-        Err(Stop::Refused(reason))
-    })
 }
 
 /// From now on a write beyond `RLIMIT_FSIZE` is an error. Without a handler the signal ends the process, and a temporary file stays.
@@ -89,41 +70,6 @@ impl Needs {
                 "needs {needed} threads, and the limit {limit} allows {room}"
             ))),
         }
-    }
-
-    /// Starts as many threads as any run will have, all at a time, and ends them again.
-    ///
-    /// If a thread can't be started, half of the peers panic or wait for it forever; this check comes
-    /// before any of them starts.
-    pub(crate) fn probe(self) -> Result<(), Stop> {
-        let most = self.threads + OWN_THREADS;
-        let (up, ups) = mpsc::channel();
-        let gate = &RwLock::new(());
-        // A thread started without any memory left aborts the process, so each finds this memory free.
-        let mut reserve = Vec::<u8>::new();
-        let refused = thread::scope(|scope| {
-            // Each thread waits for this guard.
-            let _closed = gate.write();
-            (0..most).find_map(|count| {
-                if reserve.try_reserve_exact(RESERVE).is_err() {
-                    return Some((count, io::ErrorKind::OutOfMemory.into()));
-                }
-                let up = up.clone();
-                let wait = move || {
-                    let _ = up.send(());
-                    drop(gate.read());
-                };
-                let started = Builder::new().spawn_scoped(scope, wait);
-                reserve = Vec::new();
-                started.map(|_| ups.recv()).err().map(|error| (count, error))
-            })
-        });
-        let Some((count, error)) = refused else { return Ok(()) };
-        let space = getrlimit(Resource::As).current;
-        let space = space.map_or(String::new(), |bytes| {
-            format!("; the limit RLIMIT_AS (ulimit -v) is {bytes} bytes")
-        });
-        Err(Stop::Refused(format!("needs {most} threads and can start {count}: {error}{space}")))
     }
 }
 

@@ -246,7 +246,7 @@ fn invalid_comparisons_are_refused() {
         (vec![good.clone()], &[][..], "2 values required"),
         (vec![good.clone(); 3], &[], "each old result file needs a new one"),
         (vec![good.clone(), other], &[], "no workload and target in common"),
-        (vec![good.clone(); 2], &["--fail-above", "-1"], "0% to 1000%"),
+        (vec![good.clone(); 2], &["--fail-above=-1"], "0% to 1000%"),
         (vec![good.clone(); 2], &["--fail-above", "NaN"], "0% to 1000%"),
         (vec![good.clone(); 2], &["--rounds", "3"], "--rounds"),
         (vec![good; 2], &["--json", "-"], "--json"),
