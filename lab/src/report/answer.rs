@@ -17,21 +17,19 @@ const FAMILIES: [(&str, &[&str]); 5] = [
 ];
 
 /// The answer for a row and a class of targets.
-pub(crate) struct Line<'a> {
+struct Line<'a> {
     /// The row.
-    pub(crate) sheet: &'a Sheet,
+    sheet: &'a Sheet,
     /// The cells, as many as the heading has.
-    pub(crate) cells: [String; 5],
+    cells: [String; 5],
     /// The options in which the row differs from others of the workload.
-    pub(crate) options: String,
+    options: String,
     /// Uncompared targets worth a look: of another class and faster, or another configuration of brigade.
-    pub(crate) beside: Vec<String>,
+    beside: Vec<String>,
     /// How brigade compares, if known.
-    pub(crate) speedup: Option<Speedup>,
+    speedup: Option<Speedup>,
     /// Whether the targets are of the usual class of brigade in this row.
     is_usual: bool,
-    /// The peer, if any.
-    peer: String,
 }
 
 /// The answer of these rows: the short answer if they are of many workloads, and not all is asked for. Nothing if brigade or its peers
@@ -58,7 +56,7 @@ pub(crate) fn of(sheets: &[Sheet], is_verbose: bool) -> Option<String> {
 }
 
 /// The columns of the comparison, and the heading.
-pub(crate) fn head(sheets: &[Sheet]) -> (String, [String; 5]) {
+fn head(sheets: &[Sheet]) -> (String, [String; 5]) {
     let (name, is_yours) = sheets.first().map_or(("", false), |first| (&first.own, first.is_yours));
     let (beside, other) = match is_yours {
         true => ("each of the others", "the other"),
@@ -69,7 +67,7 @@ pub(crate) fn head(sheets: &[Sheet]) -> (String, [String; 5]) {
 }
 
 /// A line for each compared pair of targets.
-pub(crate) fn lines(sheets: &[Sheet]) -> Vec<Line<'_>> {
+fn lines(sheets: &[Sheet]) -> Vec<Line<'_>> {
     let line =
         |sheet| pairs(sheet).into_iter().map(move |(own, peer)| line(sheet, sheets, own, peer));
     sheets.iter().flat_map(line).collect()
@@ -133,7 +131,6 @@ fn line<'a>(sheet: &'a Sheet, sheets: &[Sheet], own: &Lane, peer: Option<&Lane>)
         beside: if sheet.is_yours { Vec::new() } else { beside(sheet, own, peer) },
         speedup,
         is_usual: own.name == self::own(sheet, None).map_or("", |usual| &usual.name),
-        peer: peer.map(|peer| peer.name.clone()).unwrap_or_default(),
     }
 }
 
@@ -205,36 +202,12 @@ fn text(sheets: &[Sheet], all: &[Line<'_>], blocks: &[(&str, Vec<&Line<'_>>)]) -
             }
         }
     }
-    text + "  " + &summary(sheets, all) + &behind(all)
-}
-
-/// The conclusion of the lines.
-pub(crate) fn summary(sheets: &[Sheet], lines: &[Line<'_>]) -> String {
-    let verdicts = lines.iter().map(|line| line.speedup.map(|speedup| speedup.verdict));
-    let mut text = counted(verdicts);
+    text = text + "  " + &counted(all.iter().map(|line| line.speedup.map(|known| known.verdict)));
     let disturbed = sheets.iter().filter(|sheet| sheet.noise.is_some()).count();
     if disturbed > 0 {
         text += &format!("; *: beside other work, {disturbed} of {}", sheets.len());
     }
     text
-}
-
-/// Where brigade is behind, in words.
-fn behind(lines: &[Line<'_>]) -> String {
-    let worse = lines.iter().filter_map(|line| {
-        let speedup = line.speedup.filter(|speedup| speedup.verdict == Verdict::Worse)?;
-        let options = if line.options.is_empty() { "" } else { " " };
-        let Line { sheet, peer, .. } = line;
-        let what = format!("{}{options}{}", sheet.done, line.options);
-        Some(format!("\n    {what}: {:.2} of {peer}", speedup.middle))
-    });
-    let worse: String = worse.collect();
-    let is_yours = lines.first().is_some_and(|line| line.sheet.is_yours);
-    if worse.is_empty() || is_yours {
-        String::new()
-    } else {
-        format!("\n  Where it is behind:{worse}")
-    }
 }
 
 #[cfg(test)]
@@ -322,10 +295,6 @@ mod tests {
         let line =
             "brigade-one-thread 2.00 µs  tokio-current-thread 1.00 µs  0.50 (0.50 to 0.50)  slower";
         assert!(both.contains(line), "{both}");
-        assert!(
-            both.contains("behind:\n    start one job: 0.50 of tokio-current-thread"),
-            "{both}"
-        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::quantity;
 use super::results::{Lane, Sheet};
 use super::speedup::{Speedup, Verdict};
 use crate::program::word;
-use crate::stats::{middle, outliers, sorted};
+use crate::stats::{middle, sorted};
 use crate::usage::Spent;
 use crate::workload::{Direction, Metric};
 
@@ -133,15 +133,6 @@ fn of_metric(sheet: &Sheet, index: usize) -> String {
         text += &format!("  {values}");
     }
     lines.iter().for_each(|(lane, cells)| text += &format!("\n{}", aligned(&lane.name, cells)));
-    let outliers = sheet.lanes.iter().filter_map(|lane| {
-        let samples = lane.samples(index);
-        let count = outliers(&samples);
-        (count > 0).then(|| format!("{} {count} of {}", lane.name, samples.len()))
-    });
-    let outliers: Vec<_> = outliers.collect();
-    if !outliers.is_empty() {
-        text += &format!("\n  outliers, all of them counted above: {}", outliers.join(", "));
-    }
     text + "\n"
 }
 
@@ -207,21 +198,6 @@ mod tests {
     use crate::report::results::{Lane, Sheet};
     use crate::target::Class;
     use crate::workload::Metric;
-
-    #[test]
-    fn an_outlying_round_is_noted_below_the_table() {
-        let sheet = |last: f64| Sheet {
-            metrics: vec![Metric::less("time", "s")],
-            lanes: vec![Lane {
-                values: vec![vec![1.0, 1.1, 1.0, 1.1, last]],
-                ..Lane::new("rayon", true, Class::Threads)
-            }],
-            ..Sheet::default()
-        };
-        let line = "\n  outliers, all of them counted above: rayon 1 of 5";
-        assert!(of(&sheet(9.0), Detail::Usual).ends_with(line));
-        assert!(!of(&sheet(1.0), Detail::Usual).contains("outliers"));
-    }
 
     #[test]
     fn a_thread_count_is_a_number_and_0_has_no_ratio() {

@@ -46,10 +46,6 @@ impl Workload for Throughput {
         Ok(())
     }
 
-    fn further_threads(&self) -> usize {
-        self.producers as usize
-    }
-
     fn expected(&self) -> Sum {
         Sum::grid(self.producers * self.messages, 1 + self.amplification)
     }

@@ -192,14 +192,13 @@ fn bursts_refuse_excessive_numbers() {
         ("--messages", "from 1 to 1000000"),
         ("--receivers", "from 1 to 4096"),
         ("--bursts", "from 1 to 1000000"),
-        ("--gap-ms", "from 0.01 to 10000"),
     ] {
         for number in ["0", "1000001", "1e3", ""] {
             let reason = refused(&["burst", flag, number]);
             assert!(reason.contains(range), "{number:?}: {reason}");
         }
     }
-    for gaps in ["1,", "1,,2", "1,0.001", "0.009", "1;2", "nan"] {
+    for gaps in ["0", "10000.1", "", "1,", "1,,2", "1,0.001", "0.009", "1;2", "nan"] {
         let reason = refused(&["burst", "--gap-ms", gaps]);
         assert!(reason.contains("from 0.01 to 10000"), "{gaps}: {reason}");
     }
