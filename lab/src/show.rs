@@ -19,14 +19,10 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Prints the tables: of several workloads a single metric each, as the answer stands below them.
+    /// Prints the tables, and the answer below them.
     pub(crate) fn run(&self, is_verbose: bool) -> Result<(), Stop> {
         let Results { machine, sheets, complete, noise, .. } = Results::read(&self.results)?;
-        let detail = match () {
-            () if is_verbose => Detail::Verbose,
-            () if sheets.iter().any(|s| s.workload != sheets[0].workload) => Detail::Headline,
-            () => Detail::Usual,
-        };
+        let detail = if is_verbose { Detail::Verbose } else { Detail::Usual };
         let mut text = machine.describe(true).join("\n") + "\n";
         sheets.iter().for_each(|sheet| text += &(table::of(sheet, detail) + "\n"));
         text.extend(answer::of(&sheets, true).map(|answer| answer + "\n"));

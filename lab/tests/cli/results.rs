@@ -578,13 +578,12 @@ fn a_report_has_its_runs_tables_and_no_refused_percentile() {
     let report = |arguments: &[&str]| text(&run(lab(["report"]).arg(&path).args(arguments)));
     let measured = text(&output);
     let measured = table(&measured, "ramp-up");
-    assert!(measured.contains("whole runs") && measured.contains("it takes 1000"), "{measured}");
+    assert!(measured.contains("it takes 1000"), "{measured}");
     assert_eq!(table(&report(&["--verbose"]), "ramp-up"), measured);
     let refused = measured.lines().filter(|line| line.starts_with("  p99 (less is better) "));
     let refused: Vec<_> = refused.collect();
     assert_eq!(refused.len(), 1, "{measured}");
     assert!(refused[0].ends_with(" 4 values are too few: it takes 1000"), "{measured}");
-    assert!(measured.contains("lost its CPU"), "{measured}");
 }
 
 #[test]

@@ -21,10 +21,8 @@ use crate::setup::started;
 use std::ops::RangeInclusive;
 
 use crate::target::fork::{self, Spawning, Start};
+use crate::targets::forks::Forks;
 use crate::targets::forks::sequential::Sequential;
-use crate::targets::forks::{
-    Forks, has_only_loops, has_scopes, is_for_skynet, is_foreign, may_borrow,
-};
 use crate::workload::ForkWorkload;
 
 use self::search::{Root, Search};
@@ -84,11 +82,7 @@ impl Workload for ForkJoin {
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        (self.program.is_tree() || may_borrow(target))
-            && (!self.program.has_scope() || has_scopes(target))
-            && (self.program.is_foreign() || !is_foreign(target))
-            && (self.program == Kind::Skynet || !is_for_skynet(target))
-            && (self.program == Kind::Short || !has_only_loops(target))
+        target.runs(&self.program.name())
     }
 
     fn expected(&self) -> Sum {
@@ -296,21 +290,6 @@ impl Kind {
                 format!("{} loops of {CHUNKS} chunks", 3 * collect::ROUNDS)
             }),
         }
-    }
-
-    /// Whether it is a tree with nodes known singly, and tasks without borrows.
-    fn is_tree(self) -> bool {
-        matches!(self, Kind::Fib | Kind::Skynet | Kind::NqueensScope | Kind::Uts)
-    }
-
-    /// Whether all its tasks are jobs of one scope.
-    fn has_scope(self) -> bool {
-        matches!(self, Kind::NqueensScope | Kind::Uts)
-    }
-
-    /// Whether the programs in other languages have it.
-    fn is_foreign(self) -> bool {
-        matches!(self, Kind::Fib | Kind::Skynet | Kind::NqueensScope)
     }
 }
 
