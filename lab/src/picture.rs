@@ -45,7 +45,7 @@ pub(crate) fn bars(sheet: &Sheet, metric: usize, title: &str, notes: &[String]) 
     }
     let height = y + LINE;
     Some(escaped(&format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
+        "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" xmlns=\"http://www.w3.org/2000/svg\" font-family=\"sans-serif\" font-size=\"13\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{shapes}</svg>\n"
     )))
 }

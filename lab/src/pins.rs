@@ -15,8 +15,6 @@ pub(crate) enum Pin {
     One,
     /// Each on the next CPU, the submitting thread on the first.
     Apart,
-    /// The submitting thread on the first CPU, the target's on the others.
-    Beside,
 }
 
 impl Pin {
@@ -37,10 +35,6 @@ impl Pin {
             let cpu = match self {
                 Pin::One => allowed[0],
                 Pin::Apart => allowed[next % allowed.len()],
-                Pin::Beside if next > 0 && allowed.len() > 1 => {
-                    allowed[1 + (next - 1) % (allowed.len() - 1)]
-                }
-                Pin::Beside => allowed[0],
             };
             let mut only = CpuSet::new();
             only.set(cpu);
@@ -108,9 +102,5 @@ pub(crate) mod tests {
         assert_eq!((&this, &other), (&before[..1].to_vec(), &before[..1].to_vec()));
         let (before, this, other) = place(Pin::Apart);
         assert_eq!((this, other.len()), (before[..1].to_vec(), 1));
-        let (before, this, other) = place(Pin::Beside);
-        let free = if before.len() > 1 { &before[1..] } else { &before[..] };
-        assert_eq!((this, other.len()), (before[..1].to_vec(), 1));
-        assert!(free.contains(&other[0]), "{other:?}");
     }
 }

@@ -58,29 +58,24 @@ pub(crate) struct Metric {
 }
 
 impl Metric {
-    /// A number with a name of the laboratory's own.
-    const fn new(
-        name: &'static str,
-        unit: &'static str,
-        direction: Direction,
-        is_detail: bool,
-    ) -> Self {
-        Metric { name: Cow::Borrowed(name), unit: Cow::Borrowed(unit), direction, is_detail }
+    /// A number of which less is better.
+    pub(crate) const fn less(name: &'static str, unit: &'static str) -> Self {
+        let (name, unit) = (Cow::Borrowed(name), Cow::Borrowed(unit));
+        Metric { name, unit, direction: Direction::Lower, is_detail: false }
     }
 
     /// A number of which more is better.
     pub(crate) const fn more(name: &'static str, unit: &'static str) -> Self {
-        Metric::new(name, unit, Direction::Higher, false)
-    }
-
-    /// A number of which less is better.
-    pub(crate) const fn less(name: &'static str, unit: &'static str) -> Self {
-        Metric::new(name, unit, Direction::Lower, false)
+        let mut metric = Metric::less(name, unit);
+        metric.direction = Direction::Higher;
+        metric
     }
 
     /// A number of which less is better, in the tables only with `--verbose`.
     pub(crate) const fn detail(name: &'static str, unit: &'static str) -> Self {
-        Metric::new(name, unit, Direction::Lower, true)
+        let mut metric = Metric::less(name, unit);
+        metric.is_detail = true;
+        metric
     }
 
     /// The CPU time beside the wall time. Every workload has it as the last metric.
