@@ -295,11 +295,14 @@ impl Results {
         Ok(text)
     }
 
-    /// Every failure, with the sheet and the lane it stands in.
+    /// Every lane, with the sheet it stands in.
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = (&Sheet, &Lane)> {
+        self.sheets.iter().flat_map(|sheet| sheet.lanes.iter().map(move |lane| (sheet, lane)))
+    }
+
+    /// Every failure, with both.
     pub(crate) fn failures(&self) -> impl Iterator<Item = (&Sheet, &Lane, &str)> {
-        self.sheets.iter().flat_map(|sheet| {
-            sheet.lanes.iter().filter_map(move |lane| Some((sheet, lane, lane.failure.as_deref()?)))
-        })
+        self.lanes().filter_map(|(sheet, lane)| Some((sheet, lane, lane.failure.as_deref()?)))
     }
 }
 

@@ -56,10 +56,9 @@ impl Workload for Latency {
 
     fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers, self.messages];
-        let messages = limits::product("messages of a burst", &messages, limits::MAX_MESSAGES)?;
-        let tasks = [messages, 1 + self.amplification, self.most()];
-        limits::product("tasks", &tasks, limits::MAX_TASKS)?;
-        Ok(())
+        limits::product("messages of a burst", &messages, limits::MAX_MESSAGES)?;
+        let tasks = [self.producers, self.messages, 1 + self.amplification, self.most()];
+        limits::product("tasks", &tasks, limits::MAX_TASKS)
     }
 
     fn quiet(&self) -> Duration {

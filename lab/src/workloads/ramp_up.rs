@@ -86,10 +86,6 @@ impl Workload for RampUp {
         fields(&RampUp { jobs: Some(self.jobs()), ..self.clone() })
     }
 
-    fn check(&self) -> Result<(), Stop> {
-        limits::product("jobs", &[self.jobs(), self.shots], limits::MAX_TASKS).map(drop)
-    }
-
     fn quiet(&self) -> Duration {
         PAUSE + Duration::from_millis(self.block_ms)
     }

@@ -55,7 +55,7 @@ impl Workload for Submit {
 
     fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers(), self.messages];
-        limits::product("messages of all threads", &messages, limits::MAX_MESSAGES).map(drop)
+        limits::product("messages of all threads", &messages, limits::MAX_MESSAGES)
     }
 
     fn quiet(&self) -> Duration {

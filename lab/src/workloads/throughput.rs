@@ -40,10 +40,9 @@ impl Workload for Throughput {
     };
 
     fn check(&self) -> Result<(), Stop> {
-        let messages = [self.producers, self.messages];
-        let messages = limits::product("messages", &messages, limits::MAX_MESSAGES)?;
-        limits::product("tasks", &[messages, 1 + self.amplification], limits::MAX_TASKS)?;
-        Ok(())
+        limits::product("messages", &[self.producers, self.messages], limits::MAX_MESSAGES)?;
+        let tasks = [self.producers, self.messages, 1 + self.amplification];
+        limits::product("tasks", &tasks, limits::MAX_TASKS)
     }
 
     fn expected(&self) -> Sum {

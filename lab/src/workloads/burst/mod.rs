@@ -85,7 +85,7 @@ impl Workload for Burst {
 
     fn check(&self) -> Result<(), Stop> {
         let values = [self.messages, WARM_UP + self.bursts()];
-        limits::product("values", &values, limits::MAX_VALUES).map(drop)
+        limits::product("values", &values, limits::MAX_VALUES)
     }
 
     fn threads(&self) -> usize {

@@ -137,7 +137,7 @@ impl ForkJoin {
     /// Measures the program in a pool whose tasks may borrow.
     fn forking<P: Program, F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
         let mut program = P::prepare(self.size() as usize)?;
-        let before = peak()?;
+        let before = apart::bytes(apart::PEAK)?;
         let target = started(start, self.threads())?;
         let measured = target.attach(|outside| {
             self.measure(&mut program, before, bench, |program| program.run::<F>(outside))
@@ -149,7 +149,7 @@ impl ForkJoin {
     /// Measures the program in a pool whose tasks may not.
     fn spawning<T: Root, S: Spawning>(&self, start: Start<S>, bench: &Bench) -> Outcome {
         let mut program = Search::<T, false>::prepare(self.size() as usize)?;
-        let before = peak()?;
+        let before = apart::bytes(apart::PEAK)?;
         let target = started(start, self.threads())?;
         let measured = self.measure(&mut program, before, bench, |program| {
             program.answer = target.fold(program.root);
@@ -185,7 +185,7 @@ impl ForkJoin {
             measured.answers.push(program.answer());
         }
         // Here no thread of the pool has ended yet, and one thread has not computed the answer.
-        measured.grown = peak()?.saturating_sub(before);
+        measured.grown = apart::bytes(apart::PEAK)?.saturating_sub(before);
         Ok(measured)
     }
 
@@ -215,11 +215,6 @@ struct Measured {
     answers: Vec<u64>,
     /// Bytes by which the most memory of the process has grown.
     grown: u64,
-}
-
-/// The most resident bytes of this process so far.
-fn peak() -> Result<u64, Failure> {
-    apart::peak().map_err(|error| Failure::Told(error.to_string()))
 }
 
 /// A program.

@@ -145,7 +145,7 @@ impl Workload for Queue {
             Pattern::Steal => ("items", (steal::VICTIMS * CAPACITY) as u64),
             Pattern::Injector => ("items", self.items()),
         };
-        limits::product(what, &[of_one, self.total()], limits::MAX_TASKS).map(drop)
+        limits::product(what, &[of_one, self.total()], limits::MAX_TASKS)
     }
 
     fn is_for(&self, target: &Entry) -> bool {
