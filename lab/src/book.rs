@@ -73,7 +73,8 @@ impl Book {
         let last = self.results.sheets.last_mut();
         if let Some(sheet) = last.filter(|sheet| sheet.meanwhile.is_none()) {
             let meanwhile = self.noise.close_row(is_cut);
-            sheet.noise = meanwhile.line(self.results.machine.cpus);
+            let noise = meanwhile.complaints(self.results.machine.cpus);
+            sheet.noise = noise.map(|why| format!("not alone: {why}"));
             sheet.meanwhile = Some(meanwhile);
         }
     }

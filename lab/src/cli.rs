@@ -1,7 +1,6 @@
 //! The command line.
 
 use std::collections::HashSet;
-use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -40,7 +39,7 @@ use crate::workloads::server::load;
 
 /// Compares brigade with widely used thread pools.
 ///
-/// Without a workload it runs a short selection of all of them: `all --quick`.
+/// Without a workload it runs a short selection of all of them: `all`.
 #[derive(Debug, Parser)]
 ///
 /// An option of a workload takes several values, `--threads 1,2,4`, or all of them, `--program all`: a table for each value,
@@ -66,10 +65,7 @@ pub(crate) enum What {
     One(Choice),
     /// Every workload, with options chosen to be comparable from one machine to the next.
     All {
-        /// Small runs: some 80 seconds altogether on two CPUs (the default).
-        #[arg(long, conflicts_with = "full")]
-        quick: bool,
-        /// The runs behind the project's numbers: some thirty-five minutes on two CPUs.
+        /// Instead of small runs, some 80 seconds altogether, the runs behind the project's numbers: some thirty-five minutes on two CPUs.
         #[arg(long)]
         full: bool,
     },
@@ -213,14 +209,8 @@ fn injection(text: &str) -> Result<(Fault, &'static str), String> {
 }
 
 impl Cli {
-    /// Reads the command line. Help and version are printed here and end the program well.
-    pub(crate) fn read() -> Result<Self, Stop> {
-        // `args_os`: an argument that isn't UTF-8 is a usage error, or a path.
-        Cli::of(&env::args_os().collect::<Vec<_>>())
-    }
-
-    /// Reads this line.
-    fn of(line: &[OsString]) -> Result<Self, Stop> {
+    /// Reads this command line. Help and version are printed here and end the program well.
+    pub(crate) fn of(line: &[OsString]) -> Result<Self, Stop> {
         let measured = |command: Command| match plan::metrics(command.get_name()) {
             Some(metrics) => command.after_help(format!("Metrics: {metrics}")),
             None => command,
@@ -321,8 +311,8 @@ impl Cli {
                 all.map(Choice::row).collect::<Result<_, _>>()?
             }
             Some(What::Check { workload, .. }) => plan::check(workload),
-            Some(What::All { full: true, .. }) if cfg!(feature = "full") => plan::full(),
-            Some(What::All { full: true, .. }) => {
+            Some(What::All { full: true }) if cfg!(feature = "full") => plan::full(),
+            Some(What::All { full: true }) => {
                 let reason = "all --full needs a build with what takes long to compile: \
                     cargo run --release --features full -- all --full";
                 return Err(Stop::Usage(reason.to_owned()));

@@ -61,6 +61,7 @@ mod work;
 mod workload;
 mod workloads;
 
+use std::env;
 use std::panic;
 use std::process::ExitCode;
 
@@ -73,7 +74,9 @@ pub fn main() -> ExitCode {
     report::quiet_panics();
     needs::heed_file_size();
     // A failure here must be a failed run with a reason, never exit code 101 and a backtrace.
-    let outcome = panic::catch_unwind(|| session::run(Cli::read()?));
+    // `args_os`: an argument that isn't UTF-8 is a usage error, or a path.
+    let read = || Cli::of(&env::args_os().collect::<Vec<_>>());
+    let outcome = panic::catch_unwind(|| session::run(read()?));
     let stop = match outcome {
         Ok(Ok(())) => return ExitCode::SUCCESS,
         Ok(Err(stop)) => stop,

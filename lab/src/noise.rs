@@ -93,13 +93,10 @@ pub(crate) struct Span {
     /// The length.
     seconds: f64,
     /// CPUs used by other programs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     other_cpus: Option<f64>,
     /// CPUs given to others by the host of a virtual machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
     stolen_cpus: Option<f64>,
     /// Seconds for which a quota stopped threads of a control group of this process.
-    #[serde(skip_serializing_if = "Option::is_none")]
     throttled_seconds: Option<f64>,
 }
 
@@ -120,28 +117,21 @@ impl Span {
         }
     }
 
-    /// Objections on a machine with so many CPUs, in words.
-    fn complaints(&self, cpus: usize) -> Vec<String> {
+    /// The objections on a machine with so many CPUs, in words, if there are any.
+    pub(crate) fn complaints(&self, cpus: usize) -> Option<String> {
         let much = (cpus as f64 * MUCH).max(LEAST);
         let is_much =
             |taken: &f64| *taken >= much && taken * self.seconds >= RESOLUTION * cpus as f64;
         let others = self.other_cpus.filter(is_much);
         let stolen = self.stolen_cpus.filter(is_much);
         let throttled = self.throttled_seconds.filter(|time| *time >= MUCH * self.seconds);
-        [
+        let all = [
             others.map(|taken| format!("{taken:.1} of {cpus} CPUs were taken by other programs")),
             stolen.map(|taken| format!("the host kept {taken:.1} of {cpus} CPUs for others")),
             throttled.map(|time| format!("a CPU quota stopped it for {time:.1} s")),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
-
-    /// The line of the table of a row on a machine with so many CPUs, if there is something to object.
-    pub(crate) fn line(&self, cpus: usize) -> Option<String> {
-        let complaints = self.complaints(cpus);
-        (!complaints.is_empty()).then(|| format!("not alone: {}", complaints.join("; ")))
+        ];
+        let all: Vec<_> = all.into_iter().flatten().collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 }
 
@@ -197,7 +187,7 @@ impl Noise {
     /// Whether there has been no other work since it began.
     pub(crate) fn is_quiet(&self) -> bool {
         let span = Span::between(&self.readings[0], &Reading::now(&self.kernel, None));
-        span.complaints(self.cpus).is_empty()
+        span.complaints(self.cpus).is_none()
     }
 
     /// A row begins.
@@ -217,16 +207,10 @@ impl Noise {
         if !is_cut || self.record.whole == Span::default() {
             self.record.whole = Span::between(&self.readings[0], &now);
         }
-        self.judge();
+        let busy = self.record.whole.complaints(self.cpus);
+        self.record.busy =
+            busy.map(|why| format!("this machine was busy: {why}; treat ratios with caution"));
         span
-    }
-
-    /// Puts the objections in words.
-    fn judge(&mut self) {
-        let complaints = self.record.whole.complaints(self.cpus);
-        self.record.busy = (!complaints.is_empty()).then(|| {
-            format!("this machine was busy: {}; treat ratios with caution", complaints.join("; "))
-        });
     }
 }
 
@@ -263,16 +247,12 @@ mod tests {
         // Both CPUs computed for all of two seconds, of which we had 1.4 CPU seconds.
         let busy = span(200, 20, 1.4);
         assert_eq!((round(busy.other_cpus), round(busy.stolen_cpus)), (Some(1.3), Some(0.2)));
-        assert_eq!(
-            busy.complaints(2),
-            [
-                "1.3 of 2 CPUs were taken by other programs",
-                "the host kept 0.2 of 2 CPUs for others"
-            ]
-        );
-        assert!(busy.complaints(64).is_empty(), "much of two CPUs is little of 64");
+        let line =
+            "1.3 of 2 CPUs were taken by other programs; the host kept 0.2 of 2 CPUs for others";
+        assert_eq!(busy.complaints(2).as_deref(), Some(line));
+        assert!(busy.complaints(64).is_none(), "much of two CPUs is little of 64");
         let alone = span(200, 0, 3.95);
-        assert!(alone.complaints(2).is_empty(), "{alone:?}");
+        assert!(alone.complaints(2).is_none(), "{alone:?}");
         assert_eq!(round(span(200, 0, 4.5).other_cpus), Some(0.0), "ticks are not exact");
     }
 
@@ -307,7 +287,7 @@ mod tests {
             assert_eq!(throttled(&kernel), None, "{damaged}");
         }
         let stopped = Span { seconds: 10.0, throttled_seconds: Some(1.0), ..Span::default() };
-        assert_eq!(stopped.complaints(2), ["a CPU quota stopped it for 1.0 s"]);
+        assert_eq!(stopped.complaints(2).as_deref(), Some("a CPU quota stopped it for 1.0 s"));
     }
 
     #[test]
@@ -328,15 +308,13 @@ mod tests {
         let mut noise = Noise::new(kernel, 1);
         noise.begin();
         noise.open_row();
-        assert_eq!(noise.close_row(false).line(1), None);
+        assert_eq!(noise.close_row(false).complaints(1), None);
         assert_eq!(noise.record.busy.as_deref(), None);
-        noise.record.whole.other_cpus = Some(1.26);
-        noise.record.whole.seconds = 9.0;
-        noise.judge();
-        let line = "this machine was busy: 1.3 of 1 CPUs were taken by other programs; treat ratios with caution";
-        assert_eq!(noise.record.busy.as_deref(), Some(line));
+        let whole = Span { seconds: 9.0, other_cpus: Some(1.26), ..Span::default() };
+        let line = whole.complaints(1);
+        assert_eq!(line.as_deref(), Some("1.3 of 1 CPUs were taken by other programs"));
+        noise.record = super::Record { whole, busy: line };
         let json = serde_json::to_value(&noise.record).expect("JSON");
-        assert_eq!(json["busy"], line);
         let read: super::Record = serde_json::from_value(json.clone()).expect("what it wrote");
         assert_eq!(serde_json::to_value(read).expect("JSON"), json);
     }

@@ -19,7 +19,6 @@ use crate::noise::Noise;
 use crate::plan;
 use crate::report::Reporter;
 use crate::report::destination::Destination;
-use crate::report::results::Sheet;
 use crate::report::table::Detail;
 use crate::rounds::{self, Until};
 use crate::row::Row;
@@ -105,7 +104,8 @@ fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
     end.extend(book.lock().conclusion().map(|last| last + "\n"));
     end.extend(busy.iter().map(|busy| format!("\n{busy}\n")));
     end += &match (shown.is_check, peers.len() + own.len()) {
-        (false, _) => hint(rows, shown.detail != Detail::None),
+        (false, _) if shown.detail == Detail::None => format!("\n{MORE}"),
+        (false, _) => format!("{RATIO}\n{MORE}"),
         (true, 0) => format!("\n{} runs: every task ran exactly once", reporter.runs()),
         (true, failed) => format!("\n{} runs: {failed} failed", reporter.runs()),
     };
@@ -128,17 +128,6 @@ fn wait_for_quiet(book: &SharedBook, patience: Duration) -> u64 {
     }
     book.lock().noise.begin();
     begun.elapsed().as_secs()
-}
-
-/// The last lines of every report of a measurement.
-fn hint(rows: &[Row], has_tables: bool) -> String {
-    let more = match rows.first().map(|row| &row.sheet) {
-        Some(Sheet { is_yours: true, own, .. }) => {
-            format!("The peers are all commands but {own}.")
-        }
-        _ => MORE.to_owned(),
-    };
-    if has_tables { format!("{RATIO}\n{more}") } else { format!("\n{more}") }
 }
 
 /// How to read the tables.

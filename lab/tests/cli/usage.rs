@@ -77,7 +77,7 @@ fn unknown_words_are_refused() {
         &["timers", "--by", "no-such-kind"],
         &["timers", "--pattern", "instant", "--millis", "5"],
         &["fork-join", "--program", "wc", "--target", "tokio"],
-        &["all", "--quick", "--full"],
+        &["all", "--quick"],
         &["wake", "--force"],
         &["wake", "--json", ""],
         &["list", "too", "much"],
