@@ -393,10 +393,6 @@ impl Options {
 
     /// Where the results go, which can be written.
     pub(crate) fn output(&self) -> Result<Option<Destination>, Stop> {
-        if self.force && self.json.is_none() {
-            let reason = "--force replaces the file of --json, and there is none";
-            return Err(Stop::Usage(reason.to_owned()));
-        }
         self.json.as_ref().map(|path| Destination::open(path, self.force)).transpose()
     }
 

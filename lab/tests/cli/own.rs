@@ -91,7 +91,7 @@ fn a_failed_command_has_a_reason_and_no_number() {
     for (name, reason) in [
         ("absent", "`/no/such/program` can't be started: No such file"),
         ("loud", "failed with exit code 7, and stderr ends with: "),
-        ("loud", "\\u{1b}[31mno\\nluck"),
+        ("loud", "\\u{1b}[31mno\\n\\nluck"),
         ("hit", "died: signal: 9"),
     ] {
         let line = said.lines().find(|line| line.contains(&format!("run on {name}: ")));

@@ -78,7 +78,6 @@ fn unknown_words_are_refused() {
         &["timers", "--pattern", "instant", "--millis", "5"],
         &["fork-join", "--program", "wc", "--target", "tokio"],
         &["all", "--quick"],
-        &["wake", "--force"],
         &["wake", "--json", ""],
         &["list", "too", "much"],
     ] {
