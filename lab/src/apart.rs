@@ -7,9 +7,8 @@
 use std::io::{Error, ErrorKind};
 use std::process::Stdio;
 
-use clap::ValueEnum;
-
 use crate::failure::Failure;
+use crate::fault::Fault;
 use crate::kernel::Kernel;
 use crate::program::{self, tell};
 use crate::stats::Numbers;
@@ -78,10 +77,10 @@ pub(crate) fn run(
     child.args([COMMAND, workload]).args(workload::words(params));
     child.args(["--patience", &patience, "--target", name]);
     if let Some(pin) = bench.pin {
-        child.args(["--pin", &pin.name()]);
+        child.args(["--pin", &program::name(&pin)]);
     }
-    if let Some(fault) = bench.fault.to_possible_value() {
-        child.args(["--inject", &format!("{}:{name}", fault.get_name())]);
+    if bench.fault != Fault::None {
+        child.args(["--inject", &format!("{}:{name}", program::name(&bench.fault))]);
     }
     let output = child.stdin(Stdio::null()).output().map_err(Failure::Refused)?;
     let reason = program::reason(&output.stderr);

@@ -18,11 +18,6 @@ pub(crate) enum Pin {
 }
 
 impl Pin {
-    /// The name on the command line.
-    pub(crate) fn name(self) -> String {
-        self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
-    }
-
     /// Puts this thread, and all threads missing in `others`, there. A thread started later by any of them stays on the starter's CPU.
     #[cfg(target_os = "linux")]
     pub(crate) fn place(self, others: &Census) -> io::Result<()> {

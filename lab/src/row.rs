@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::apart;
-use crate::dispatch::{self, Run};
+use crate::dispatch::Run;
 use crate::failure::Failure;
 use crate::machine;
 use crate::needs::Needs;
@@ -90,7 +90,8 @@ where
             needs: Box::new(move |target| needs.needs(target)),
             run_here: Box::new(move |target, bench| {
                 let instead = workload.instead(target, bench);
-                instead.unwrap_or_else(|| dispatch::run(&workload, target, bench))
+                let run = || Run { workload: workload.clone(), target, bench };
+                instead.unwrap_or_else(|| W::Family::accept(target, run()))
             }),
         })
     }

@@ -59,13 +59,10 @@ pub(crate) struct Sheet {
     /// The metrics of each run.
     pub(crate) metrics: Vec<Metric>,
     /// A line for the reader of the table.
-    #[serde(default)]
     pub(crate) note: Option<String>,
     /// The objections to other work of the machine.
-    #[serde(default)]
     pub(crate) noise: Option<String>,
     /// The machine's work meanwhile, once the row has ended.
-    #[serde(default)]
     pub(crate) meanwhile: Option<Span>,
     /// A lane per target.
     pub(crate) lanes: Vec<Lane>,
@@ -92,7 +89,6 @@ pub(crate) struct Lane {
     #[serde(default)]
     pub(crate) spent: Vec<Spent>,
     /// Why there is no number.
-    #[serde(default)]
     pub(crate) failure: Option<String>,
 }
 

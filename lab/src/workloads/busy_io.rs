@@ -14,7 +14,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::sync::Semaphore;
 
-use super::echo::connect;
+use super::echo::{connect, serve};
 use crate::workloads::prelude::*;
 
 /// Options of `busy-io`.
@@ -103,12 +103,6 @@ async fn timer<R: Runtime>(shared: &'static Shared) -> Vec<f64> {
         shared.tally.ran(number, TICK);
     }
     late
-}
-
-/// Sends back each byte, until the other end is gone.
-async fn serve<S: Source + Sink>(mut stream: S) {
-    let mut byte = [0];
-    while stream.fill(&mut byte).await.is_ok() && stream.put(&byte).await.is_ok() {}
 }
 
 /// Tells the chains and the timer to end when it is dropped, so nothing computes beside later runs.
@@ -219,7 +213,7 @@ impl RuntimeWorkload for BusyIo {
         let mut connections = connect(1)?;
         let (client, server) = connections.pop().expect("one");
         runtime.block_on(async {
-            let server = runtime.spawn(serve(R::stream(server)?))?;
+            let server = runtime.spawn(serve::<1>(R::stream(server)?))?;
             let (mut meter, lap) = (Meter::default(), Lap::begin());
             let timer = runtime.spawn(timer::<R>(shared))?;
             for chain in 0..self.chains as u32 {

@@ -17,6 +17,7 @@ mod uts;
 mod wc;
 
 use crate::apart;
+use crate::program::name;
 use crate::setup::started;
 use std::ops::RangeInclusive;
 
@@ -75,14 +76,14 @@ impl Workload for ForkJoin {
         let (_, sizes, _) = self.program.facts();
         if !sizes.contains(&self.size()) {
             let (least, most) = sizes.into_inner();
-            let name = self.program.name();
+            let name = name(&self.program);
             return Err(Stop::Usage(format!("the size of {name} is from {least} to {most}")));
         }
         Ok(())
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        target.runs(&self.program.name())
+        target.runs(&name(&self.program))
     }
 
     fn expected(&self) -> Sum {
@@ -252,11 +253,6 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The name on the command line.
-    fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
-
     /// The size without `--size`, the possible sizes, and the parts of a program of a size, as far as known before.
     fn facts(self) -> (u64, RangeInclusive<u64>, fn(u64) -> String) {
         match self {

@@ -11,6 +11,7 @@ mod steal;
 use std::iter;
 
 use crate::dispatch::{Run, counted};
+use crate::program::name;
 use crate::tally::scramble;
 use crate::target::queue::{CAPACITY, Deque, Injector, Item, Make, VisitQueue};
 use crate::targets::queues::{Queues, is_injector, steals_any_number};
@@ -130,8 +131,7 @@ impl Workload for Queue {
         let strange =
             |(_, value, owner): &(_, Option<_>, _)| value.is_some() && self.pattern != *owner;
         if let Some((option, _, owner)) = options.into_iter().find(strange) {
-            let owner = owner.to_possible_value();
-            let owner = owner.as_ref().map(|value| value.get_name()).unwrap_or_default();
+            let owner = name(&owner);
             return Err(Stop::Usage(format!("--{option} is for the pattern {owner} only")));
         }
         if self.items() < self.producers() {

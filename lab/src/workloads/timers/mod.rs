@@ -12,6 +12,7 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use tokio::sync::Semaphore;
 
+use crate::setup::all;
 use crate::target::runtime::Alarm;
 use crate::workloads::prelude::*;
 
@@ -297,10 +298,7 @@ impl Timers {
                 }
             })
         });
-        for task in tasks.collect::<io::Result<Vec<_>>>()? {
-            task.await;
-        }
-        Ok(())
+        all(tasks).await
     }
 
     /// Makes all timers of a round, lets the runtime see them, and cancels them.
