@@ -76,7 +76,10 @@ pub fn main() -> ExitCode {
     // A failure here must be a failed run with a reason, never exit code 101 and a backtrace.
     // `args_os`: an argument that isn't UTF-8 is a usage error, or a path.
     let read = || Cli::of(&env::args_os().collect::<Vec<_>>());
-    let outcome = panic::catch_unwind(|| session::run(read()?));
+    let outcome = panic::catch_unwind(|| {
+        needs::check_stack()?;
+        session::run(read()?)
+    });
     let stop = match outcome {
         Ok(Ok(())) => return ExitCode::SUCCESS,
         Ok(Err(stop)) => stop,

@@ -23,6 +23,20 @@ pub(crate) struct Needs {
     pub(crate) threads: u64,
 }
 
+/// The least stack of the main thread, which reads the command line: `ulimit -s` may give it less.
+const STACK: u64 = 1 << 20;
+
+/// An error if the main thread has too little stack, and would be aborted in the middle of a run.
+pub(crate) fn check_stack() -> Result<(), Stop> {
+    let limit = getrlimit(Resource::Stack).current.filter(|&stack| stack < STACK);
+    limit.map_or(Ok(()), |stack| {
+        let reason = format!(
+            "needs a stack of {STACK} bytes, and the limit RLIMIT_STACK (ulimit -s) is {stack}"
+        );
+        Err(Stop::Refused(reason))
+    })
+}
+
 /// From now on a write beyond `RLIMIT_FSIZE` is an error. Without a handler the signal ends the process, and a temporary file stays.
 pub(crate) fn heed_file_size() {
     // Without it the signal has its default effect.
@@ -31,8 +45,6 @@ pub(crate) fn heed_file_size() {
 
 /// Other open files of the process: the standard files, the signals' and an event loop's.
 const OWN_FILES: u64 = 32;
-/// The same for a run without files.
-const FEW_FILES: u64 = 16;
 /// Threads of the laboratory itself: it supervises, submits and listens for signals.
 const OWN_THREADS: u64 = 3;
 /// Memory maps of a thread: the stack, the stack for signals, and the guard page below each.
@@ -48,7 +60,7 @@ impl Needs {
 
     /// An error if a limit is too low. The limit on open files is raised if possible.
     pub(crate) fn check(self) -> Result<(), Stop> {
-        let files = if self.files > 0 { self.files + OWN_FILES } else { FEW_FILES };
+        let files = self.files + OWN_FILES;
         let is_too_low = |limit: &Rlimit| limit.current.is_some_and(|current| current < files);
         let limit = getrlimit(Resource::Nofile);
         if is_too_low(&limit) {

@@ -31,10 +31,11 @@ struct Reading {
 }
 
 impl Reading {
-    /// Reads it. `hogs` is the laboratory's computing process, if any.
-    fn now(kernel: &Kernel, hogs: Option<u32>) -> Self {
-        let hogs = hogs.and_then(|hogs| process(kernel, hogs)).unwrap_or(0.0);
-        Reading::with(kernel, &allowed(), Usage::of_all().cpu() + hogs, Instant::now())
+    /// Reads it. Computing threads of the laboratory's other process are not told apart from other programs: with them nothing is known
+    /// of these.
+    fn now(kernel: &Kernel, has_hogs: bool) -> Self {
+        let now = Reading::with(kernel, &allowed(), Usage::of_all().cpu(), Instant::now());
+        Reading { busy: now.busy.filter(|_| !has_hogs), ..now }
     }
 
     /// The same, of a process with these CPUs and this CPU time.
@@ -65,15 +66,6 @@ fn ticks(kernel: &Kernel, allowed: &[usize]) -> Vec<Vec<f64>> {
         is_ours(name).then(|| ticks.collect::<Option<Vec<_>>>()).flatten()
     });
     lines.collect()
-}
-
-/// CPU seconds of another process.
-fn process(kernel: &Kernel, number: u32) -> Option<f64> {
-    let stat = kernel.text(&format!("proc/{number}/stat"))?;
-    // The name of the program stands between brackets, and may have some itself.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
-    let [user, system] = [fields.next()?, fields.next()?].map(|field| field.parse::<f64>().ok());
-    Some((user? + system?) / TICKS)
 }
 
 /// Seconds for which the quotas of the control groups of this process stopped its threads: of the group that was stopped most.
@@ -159,8 +151,8 @@ pub(crate) struct Noise {
     cpus: usize,
     /// Where all this is read.
     kernel: Kernel,
-    /// The laboratory's computing process, if any.
-    pub(crate) hogs: Option<u32>,
+    /// Whether the laboratory has a computing process.
+    has_hogs: bool,
     /// The first reading, and the reading before the current row.
     readings: [Reading; 2],
     /// The record so far.
@@ -169,11 +161,11 @@ pub(crate) struct Noise {
 
 impl Noise {
     /// Nothing yet, of a machine with so many CPUs.
-    pub(crate) fn new(kernel: Kernel, cpus: usize) -> Self {
+    pub(crate) fn new(kernel: Kernel, cpus: usize, has_hogs: bool) -> Self {
         Noise {
             cpus,
-            hogs: None,
-            readings: [Reading::now(&kernel, None); 2],
+            has_hogs,
+            readings: [Reading::now(&kernel, has_hogs); 2],
             record: Record::default(),
             kernel,
         }
@@ -181,23 +173,23 @@ impl Noise {
 
     /// The run begins.
     pub(crate) fn begin(&mut self) {
-        self.readings = [Reading::now(&self.kernel, None); 2];
+        self.readings = [Reading::now(&self.kernel, self.has_hogs); 2];
     }
 
     /// Whether there has been no other work since it began.
     pub(crate) fn is_quiet(&self) -> bool {
-        let span = Span::between(&self.readings[0], &Reading::now(&self.kernel, None));
+        let span = Span::between(&self.readings[0], &Reading::now(&self.kernel, self.has_hogs));
         span.complaints(self.cpus).is_none()
     }
 
     /// A row begins.
     pub(crate) fn open_row(&mut self) {
-        self.readings[1] = Reading::now(&self.kernel, self.hogs);
+        self.readings[1] = Reading::now(&self.kernel, self.has_hogs);
     }
 
     /// The row has ended, or is cut short. Returns the work meanwhile.
     pub(crate) fn close_row(&mut self, is_cut: bool) -> Span {
-        let mut now = Reading::now(&self.kernel, self.hogs);
+        let mut now = Reading::now(&self.kernel, self.has_hogs);
         if is_cut {
             // The laboratory's running processes are not counted as its own: the kernel counts them when they have ended.
             now.busy = None;
@@ -216,7 +208,7 @@ impl Noise {
 
 #[cfg(test)]
 mod tests {
-    use super::{Noise, Reading, Span, process, throttled};
+    use super::{Noise, Reading, Span, throttled};
     use crate::kernel::{Kernel, made_up};
     use std::fs;
     use std::time::{Duration, Instant};
@@ -291,21 +283,9 @@ mod tests {
     }
 
     #[test]
-    fn our_own_process_is_read_under_any_name() {
-        let stat = "7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20";
-        let (_folder, kernel) = made_up(&[("proc/7/stat", stat), ("proc/8/stat", "8 (x")]);
-        assert_eq!(process(&kernel, 7), Some(2.0));
-        assert_eq!((process(&kernel, 8), process(&kernel, 9)), (None, None));
-        // Its use is ours.
-        let with = Reading::now(&kernel, Some(7)).own;
-        let without = Reading::now(&kernel, None).own;
-        assert!((1.0..=2.0).contains(&(with - without)), "other tests run, {with} {without}");
-    }
-
-    #[test]
     fn a_busy_machine_is_one_line_and_no_files_are_quiet() {
         let (_folder, kernel) = made_up(&[]);
-        let mut noise = Noise::new(kernel, 1);
+        let mut noise = Noise::new(kernel, 1, false);
         noise.begin();
         noise.open_row();
         assert_eq!(noise.close_row(false).complaints(1), None);
@@ -321,8 +301,8 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_looked_at() {
-        let mut noise = Noise::new(Kernel::here(), 2);
+        let mut noise = Noise::new(Kernel::here(), 2, false);
         noise.begin();
-        assert_eq!(Reading::now(&noise.kernel, None).busy.is_some(), cfg!(target_os = "linux"));
+        assert_eq!(Reading::now(&noise.kernel, false).busy.is_some(), cfg!(target_os = "linux"));
     }
 }

@@ -10,7 +10,7 @@ use rand::rngs::SmallRng;
 use crate::apart;
 use crate::book::SharedBook;
 use crate::cli::{Cli, What};
-use crate::hogs::{self, Hogs};
+use crate::hogs;
 use crate::interrupt;
 use crate::kernel::Kernel;
 use crate::machine::{self, Machine};
@@ -67,7 +67,7 @@ fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
         runs,
     ));
     let mut head = machine.describe(options.verbose).join("\n");
-    let noise = Noise::new(Kernel::here(), machine::cpus());
+    let noise = Noise::new(Kernel::here(), machine::cpus(), cli.hogs() > 0);
     let book = SharedBook::new(machine, noise, output, shown);
     interrupt::install(book.clone(), Arc::clone(&reporter))?;
     let waited = wait_for_quiet(&book, cli.patience_with_others());
@@ -77,8 +77,7 @@ fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
     let more = if rules.until == Until::Rounds { "" } else { " or more" };
     let word = if rows.len() == 1 { "row" } else { "rows" };
     head += &format!("\n{} {word}, {runs} runs{more}", rows.len());
-    let hogs = Hogs::start(cli.hogs())?;
-    book.lock().noise.hogs = hogs.process();
+    let hogs = hogs::start(cli.hogs())?;
 
     let mut random = SmallRng::seed_from_u64(seed);
     let measured = reporter.print(&head).and_then(|()| {
@@ -122,9 +121,12 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Waits until nothing else computes on this machine, or the patience is over; returns how long, in seconds.
 fn wait_for_quiet(book: &SharedBook, patience: Duration) -> u64 {
     let begun = Instant::now();
-    while begun.elapsed() < patience && !book.lock().noise.is_quiet() {
+    while begun.elapsed() < patience {
         book.lock().noise.begin();
         thread::sleep(LOOK);
+        if book.lock().noise.is_quiet() {
+            break;
+        }
     }
     book.lock().noise.begin();
     begun.elapsed().as_secs()

@@ -84,3 +84,21 @@ fn only_runs_needing_files_or_threads_are_refused() {
     let output = run(Command::new("sh").args(["-c", &limited]));
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
 }
+
+#[test]
+fn unstartable_threads_are_refused_with_the_target() {
+    // An address space too small for the stacks; a limit on threads would not bind root.
+    for row in [
+        "wake --threads 4096 --shots 1 --target brigade",
+        "wake --threads 4096 --shots 1 --target rusty_pool",
+        "elastic --max 4096 --bursts 1 --target threadpool",
+        "burst --receivers 4096 --bursts 1 --target spmc",
+    ] {
+        let program = env!("CARGO_BIN_EXE_brigade-lab");
+        let limited = format!("ulimit -v 400000; exec {program} {row} --rounds 1");
+        let output = run(Command::new("sh").args(["-c", &limited]));
+        assert_eq!(code(&output), Some(3), "{row}: {}", errors(&output));
+        let target = row.rsplit(' ').next().expect("a target");
+        assert!(errors(&output).contains(&format!("{target} can't start: ")), "{row}");
+    }
+}

@@ -120,22 +120,6 @@ fn a_special_file_is_soon_refused_and_left() {
 }
 
 #[test]
-fn a_file_beyond_its_limit_fails_the_run_and_leaves_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("results.json");
-    fs::write(&path, "old").expect("a file");
-    let output = run(after("ulimit -f 1", TINY).arg("--force").arg("--json").arg(&path));
-    assert_eq!(code(&output), Some(1), "{}", errors(&output));
-    assert!(
-        errors(&output).contains("results.json not written: File too large"),
-        "{}",
-        errors(&output)
-    );
-    assert_eq!(fs::read_to_string(&path).expect("the old one"), "old");
-    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "no temporary file");
-}
-
-#[test]
 fn a_full_disk_fails_the_run_and_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let disk = folder.path().join("disk");
@@ -231,16 +215,41 @@ fn a_second_signal_ends_it_beside_a_full_pipe() {
 }
 
 #[test]
+fn a_file_beyond_its_limit_fails_the_run_and_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("results.json");
+    fs::write(&path, "old").expect("a file");
+    let output = run(after("ulimit -f 1", TINY).arg("--force").arg("--json").arg(&path));
+    assert_eq!(code(&output), Some(1), "{}", errors(&output));
+    assert!(
+        errors(&output).contains("results.json not written: File too large"),
+        "{}",
+        errors(&output)
+    );
+    assert_eq!(fs::read_to_string(&path).expect("the old one"), "old");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "no temporary file");
+}
+
+#[test]
 fn a_process_limit_is_named_or_ends_it() {
     let tiny = |limit: &str| run(after(limit, TINY).args(["--json", "-"]));
     for files in [4, 5, 8, 15] {
         let output = tiny(&format!("ulimit -n {files}"));
         assert_eq!(code(&output), Some(3), "{files}: {}", errors(&output));
         let reason =
-            format!("needs 16 open files, and the limit RLIMIT_NOFILE (ulimit -n) is {files}");
+            format!("needs 32 open files, and the limit RLIMIT_NOFILE (ulimit -n) is {files}");
         assert!(errors(&output).contains(&reason), "{}", errors(&output));
     }
-    assert_eq!(code(&tiny("ulimit -n 16")), Some(0));
+    assert_eq!(code(&tiny("ulimit -n 32")), Some(0));
+    for kilobytes in [64, 256, 1_000] {
+        let output = tiny(&format!("ulimit -s {kilobytes}"));
+        assert_eq!(code(&output), Some(3), "{kilobytes}: {}", errors(&output));
+        let reason = format!(
+            "needs a stack of 1048576 bytes, and the limit RLIMIT_STACK (ulimit -s) is {}",
+            kilobytes << 10
+        );
+        assert!(errors(&output).contains(&reason), "{}", errors(&output));
+    }
     assert_eq!(code(&tiny("ulimit -c 0")), Some(0));
 }
 
