@@ -104,7 +104,7 @@ fn own(sheet: &Sheet, class: Option<Class>) -> Option<&Lane> {
 /// The best peer of the class of this lane; of all if there is none.
 fn rival<'a>(sheet: &'a Sheet, own: &Lane) -> Option<&'a Lane> {
     let alike = sheet.best(sheet.headline, |lane| lane.is_peer && lane.class == own.class);
-    alike.or_else(|| sheet.best_peer(sheet.headline))
+    alike.or_else(|| sheet.best(sheet.headline, |lane| lane.is_peer))
 }
 
 /// The line of this row for this peer.

@@ -196,11 +196,6 @@ impl Sheet {
         }
     }
 
-    /// The peer with the best median.
-    pub(crate) fn best_peer(&self, metric: usize) -> Option<&Lane> {
-        self.best(metric, |lane| lane.is_peer)
-    }
-
     /// The lane with the best median among these.
     pub(crate) fn best(&self, metric: usize, is_one: impl Fn(&Lane) -> bool) -> Option<&Lane> {
         let lanes = self.lanes.iter().filter(|lane| is_one(lane));

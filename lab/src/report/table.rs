@@ -129,7 +129,7 @@ pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
     let lanes = sheet.lanes.iter().filter_map(|lane| Some((lane.median(index)?, lane)));
     let mut lanes: Vec<_> = lanes.collect();
     lanes.sort_by(|(a, _), (b, _)| direction.order(*a, *b));
-    let best = sheet.best_peer(index);
+    let best = sheet.best(index, |lane| lane.is_peer);
     let ratio = |lane: &Lane| {
         let best = best?;
         let Speedup { middle, verdict, .. } = sheet.speedup(index, lane, best)?;

@@ -89,7 +89,7 @@ fn only_runs_needing_files_or_threads_are_refused() {
 fn unstartable_threads_are_refused_with_the_target() {
     // An address space too small for the stacks; a limit on threads would not bind root.
     for row in [
-        "wake --threads 4096 --shots 1 --target brigade",
+        "wake --threads 4096 --shots 1 --target rayon",
         "wake --threads 4096 --shots 1 --target rusty_pool",
         "elastic --max 4096 --bursts 1 --target threadpool",
         "burst --receivers 4096 --bursts 1 --target spmc",
