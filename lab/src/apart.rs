@@ -4,12 +4,11 @@
 //! tasks would seem to take none. The child measures one target once, reads the process's memory,
 //! and prints the values to stdout for the parent.
 
-use std::io::{self, Error, ErrorKind};
+use std::io::{Error, ErrorKind};
 use std::process::Stdio;
 
-use clap::ValueEnum;
-
 use crate::failure::Failure;
+use crate::fault::Fault;
 use crate::kernel::Kernel;
 use crate::program::{self, tell};
 use crate::stats::Numbers;
@@ -37,25 +36,23 @@ const PARTS: &str = "proc/self/smaps_rollup";
 const STATUS: &str = "proc/self/status";
 
 /// Resident bytes of this process.
-pub(crate) fn bytes() -> io::Result<u64> {
-    field(PARTS, "Rss")
-}
+pub(crate) const BYTES: Place = (PARTS, "Rss");
 
 /// Bytes of the address space of this process: stacks are reserved long before they are in memory.
-pub(crate) fn reserved() -> io::Result<u64> {
-    field(STATUS, "VmSize")
-}
+pub(crate) const RESERVED: Place = (STATUS, "VmSize");
 
 /// The most resident bytes of this process so far.
-pub(crate) fn peak() -> io::Result<u64> {
-    field(STATUS, "VmHWM")
-}
+pub(crate) const PEAK: Place = (STATUS, "VmHWM");
 
-/// The bytes in the line called `name` of `file`.
-fn field(file: &str, name: &str) -> io::Result<u64> {
+/// A file, and the name of a line.
+type Place = (&'static str, &'static str);
+
+/// The bytes in this line.
+pub(crate) fn bytes((file, name): Place) -> Result<u64, Failure> {
     let said = Kernel::here().field(file, name);
     let kilobytes = said.and_then(|said| said.strip_suffix("kB")?.trim().parse::<u64>().ok());
-    Ok(kilobytes.ok_or_else(|| Error::other(format!("no {name} in /{file}")))? << 10)
+    let kilobytes = kilobytes.ok_or_else(|| Failure::Told(format!("no {name} in /{file}")))?;
+    Ok(kilobytes << 10)
 }
 
 /// Runs this workload with these options once on a fresh target in a separate process.
@@ -80,10 +77,10 @@ pub(crate) fn run(
     child.args([COMMAND, workload]).args(workload::words(params));
     child.args(["--patience", &patience, "--target", name]);
     if let Some(pin) = bench.pin {
-        child.args(["--pin", &pin.name()]);
+        child.args(["--pin", &program::name(&pin)]);
     }
-    if let Some(fault) = bench.fault.to_possible_value() {
-        child.args(["--inject", &format!("{}:{name}", fault.get_name())]);
+    if bench.fault != Fault::None {
+        child.args(["--inject", &format!("{}:{name}", program::name(&bench.fault))]);
     }
     let output = child.stdin(Stdio::null()).output().map_err(Failure::Refused)?;
     let reason = program::reason(&output.stderr);
@@ -112,23 +109,23 @@ pub(crate) fn child(run: impl FnOnce() -> Outcome) -> Result<(), Stop> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::{bytes, peak};
+    use super::{BYTES, PEAK, bytes};
     use std::hint::black_box;
 
     #[test]
     fn memory_is_resident_once_it_is_written() {
         const SIZE: usize = 64 << 20;
-        let before = bytes().expect("read");
+        let before = bytes(BYTES).expect("read");
         let mut block = black_box(Vec::<u8>::with_capacity(SIZE));
-        let reserved = bytes().expect("read");
+        let reserved = bytes(BYTES).expect("read");
         block.resize(SIZE, 1);
-        let written = bytes().expect("read");
+        let written = bytes(BYTES).expect("read");
         // Other tests of this process allocate some and free it.
         assert!(reserved < before + (SIZE as u64) / 2, "{before} {reserved}");
         assert!(written > reserved + (SIZE as u64) / 2, "{reserved} {written}");
         drop(black_box(block));
         // Freed memory remains in the peak, which is off by some pages.
-        let most = peak().expect("read");
+        let most = bytes(PEAK).expect("read");
         assert!(most > before + (SIZE as u64) / 2, "{before} {most}");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::machine::Machine;
 use crate::noise::Noise;
 use crate::report::answer;
-use crate::report::destination::Outputs;
+use crate::report::destination::Destination;
 use crate::report::results::{Lane, Results, SCHEMA, Sheet};
 use crate::report::table::{self, Detail};
 use crate::stop::Stop;
@@ -29,8 +29,8 @@ pub(crate) struct Book {
     results: Results,
     /// Other work of the machine.
     pub(crate) noise: Noise,
-    /// Where the results go; taken by the writing thread.
-    outputs: Option<Outputs>,
+    /// Where the results go, if anywhere; taken by the writing thread.
+    output: Option<Destination>,
     /// Which results are printed.
     shown: Shown,
     /// Rows whose tables have been printed.
@@ -43,10 +43,15 @@ pub(crate) struct SharedBook(Arc<Mutex<Book>>);
 
 impl SharedBook {
     /// An empty book.
-    pub(crate) fn new(machine: Machine, noise: Noise, outputs: Outputs, shown: Shown) -> Self {
+    pub(crate) fn new(
+        machine: Machine,
+        noise: Noise,
+        output: Option<Destination>,
+        shown: Shown,
+    ) -> Self {
         let (sheets, record) = (Vec::new(), noise.record.clone());
         let results = Results { schema: SCHEMA, complete: false, machine, noise: record, sheets };
-        let book = Book { results, noise, outputs: Some(outputs), shown, printed: 0 };
+        let book = Book { results, noise, output, shown, printed: 0 };
         SharedBook(Arc::new(Mutex::new(book)))
     }
 
@@ -68,7 +73,8 @@ impl Book {
         let last = self.results.sheets.last_mut();
         if let Some(sheet) = last.filter(|sheet| sheet.meanwhile.is_none()) {
             let meanwhile = self.noise.close_row(is_cut);
-            sheet.noise = meanwhile.line(self.results.machine.cpus);
+            let noise = meanwhile.complaints(self.results.machine.cpus);
+            sheet.noise = noise.map(|why| format!("not alone: {why}"));
             sheet.meanwhile = Some(meanwhile);
         }
     }
@@ -150,12 +156,9 @@ impl Book {
     /// Writes the results to where they go, once: the second call finds it done.
     pub(crate) fn finish(&mut self, complete: bool) -> Result<(), Stop> {
         // The caller keeps the lock until all is written, so the process does not end before.
-        let Some(Outputs { json, html }) = self.outputs.take() else { return Ok(()) };
         self.close_sheet(true);
+        let Some(output) = self.output.take() else { return Ok(()) };
         (self.results.complete, self.results.noise) = (complete, self.noise.record.clone());
-        // If an output can't be written, the other still is.
-        let json = json.map_or(Ok(()), |json| json.write(&self.results.file()?));
-        let html = html.map_or(Ok(()), |html| html.write(self.results.page().as_bytes()));
-        json.and(html)
+        output.write(&self.results.file()?)
     }
 }

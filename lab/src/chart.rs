@@ -1,6 +1,5 @@
 //! The bars of a metric of a result file as an SVG picture for another page.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -10,7 +9,6 @@ use crate::program::word;
 use crate::report::destination::Destination;
 use crate::report::results::{Results, Sheet};
 use crate::stop::Stop;
-use crate::workload;
 
 /// Options of `chart`.
 #[derive(Args, Clone, Debug)]
@@ -38,17 +36,6 @@ pub(crate) struct Chart {
     svg: PathBuf,
 }
 
-/// The choice there is: these names, each once.
-fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let mut distinct = Vec::new();
-    for name in names {
-        if !distinct.contains(&name) {
-            distinct.push(name);
-        }
-    }
-    distinct.join(", ")
-}
-
 impl Chart {
     /// Draws it, and writes it to where it goes.
     pub(crate) fn draw(&self, replace: bool) -> Result<(), Stop> {
@@ -70,38 +57,31 @@ impl Chart {
 
     /// The row and the metric to show, or the choice there is.
     fn choose(&self, sheets: &[Sheet]) -> Result<(Sheet, usize), String> {
-        let rows: Vec<_> = sheets.iter().filter(|row| row.workload == self.workload).collect();
-        if rows.is_empty() {
-            let there = names(sheets.iter().map(|sheet| &*sheet.workload));
-            return Err(format!("the file has no workload {}; it has {there}", self.workload));
-        }
-        let is_chosen = |row: &&&Sheet| {
+        let is_chosen = |row: &&Sheet| {
             let options = row.params.iter().map(|(name, value)| format!("{name}={}", word(value)));
-            let options: HashSet<_> = options.collect();
-            self.options.iter().all(|option| options.contains(option))
+            let options: Vec<_> = options.collect();
+            row.workload == self.workload && self.options.iter().all(|one| options.contains(one))
         };
-        let chosen: Vec<_> = rows.iter().filter(is_chosen).collect();
+        let chosen: Vec<_> = sheets.iter().filter(is_chosen).collect();
         let [row] = chosen[..] else {
-            let all: Vec<_> = rows.iter().map(|row| workload::line(&row.params)).collect();
+            let all: Vec<_> = sheets.iter().map(Sheet::row).collect();
+            let (count, all) = (chosen.len(), all.join("; "));
             return Err(format!(
-                "--where must choose one set of options and leaves {} of: {}",
-                chosen.len(),
-                all.join("; ")
+                "--workload and --where leave {count} rows, and not one, of: {all}"
             ));
         };
         let metric = match &self.metric {
             None => row.headline,
             Some(name) => row.metrics.iter().position(|m| m.name == *name).ok_or_else(|| {
-                let there = names(row.metrics.iter().map(|metric| &*metric.name));
-                format!("{} has no metric {name}; it has {there}", self.workload)
+                let all: Vec<_> = row.metrics.iter().map(|metric| &*metric.name).collect();
+                format!("{} has no metric {name}; it has {}", self.workload, all.join(", "))
             })?,
         };
         let has = |name: &&String| {
             row.lanes.iter().any(|lane| lane.name == **name && lane.failure.is_none())
         };
         if let Some(name) = self.targets.iter().find(|name| !has(name)) {
-            let there = names(row.lanes.iter().map(|lane| &*lane.name));
-            return Err(format!("no result of {} for {name}; there are {there}", self.workload));
+            return Err(format!("{} has no result of {name}", self.workload));
         }
         let mut row = Sheet::clone(row);
         row.lanes.retain(|lane| self.targets.is_empty() || self.targets.contains(&lane.name));

@@ -1,7 +1,6 @@
 //! The command line.
 
 use std::collections::HashSet;
-use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -22,14 +21,14 @@ use crate::fault::Fault;
 use crate::hogs;
 use crate::limits::{self, whole};
 use crate::machine;
-use crate::page::Report;
 use crate::pins::Pin;
 use crate::plan;
-use crate::report::destination::Outputs;
+use crate::report::destination::Destination;
 use crate::report::speedup;
 use crate::report::table::Detail;
 use crate::rounds::{Rules, Until};
 use crate::row::Row;
+use crate::show::Report;
 use crate::stop::Stop;
 use crate::sweep;
 use crate::target::Entry;
@@ -40,7 +39,7 @@ use crate::workloads::server::load;
 
 /// Compares brigade with widely used thread pools.
 ///
-/// Without a workload it runs a short selection of all of them: `all --quick`.
+/// Without a workload it runs a short selection of all of them: `all`.
 #[derive(Debug, Parser)]
 ///
 /// An option of a workload takes several values, `--threads 1,2,4`, or all of them, `--program all`: a table for each value,
@@ -66,10 +65,7 @@ pub(crate) enum What {
     One(Choice),
     /// Every workload, with options chosen to be comparable from one machine to the next.
     All {
-        /// Small runs: some 80 seconds altogether on two CPUs (the default).
-        #[arg(long, conflicts_with = "full")]
-        quick: bool,
-        /// The runs behind the project's numbers: some thirty-five minutes on two CPUs.
+        /// Instead of small runs, some 80 seconds altogether, the runs behind the project's numbers: some thirty-five minutes on two CPUs.
         #[arg(long)]
         full: bool,
     },
@@ -92,7 +88,7 @@ pub(crate) enum What {
     ///
     /// A bar for each target, the best first, as SVG. The options that say how to measure are refused.
     Chart(Chart),
-    /// Show a result file: its tables, or with --html a page.
+    /// Show a result file: its tables.
     ///
     /// The options that say how to measure are refused.
     Report(Report),
@@ -148,10 +144,7 @@ pub(crate) struct Options {
     /// Write the results to this file; `-` is stdout, and the tables go to stderr then.
     #[arg(long, global = true, value_name = "PATH")]
     json: Option<PathBuf>,
-    /// Write the results as a page to this file, self-contained, with the answer, plots and tables.
-    #[arg(long, global = true, value_name = "PATH")]
-    html: Option<PathBuf>,
-    /// Replace the files of --json, --html and --svg if there are some.
+    /// Replace the file of --json or --svg if there is one.
     #[arg(long, global = true)]
     pub(crate) force: bool,
     /// Print all metrics: of `all` several each, of a workload the details, too. The files have them in any case.
@@ -203,11 +196,7 @@ const DECIDING: Duration = Duration::from_millis(1_250);
 
 /// This name, if a target of any family has it.
 fn known(name: &str) -> Result<&'static str, String> {
-    targets::known(name).ok_or_else(|| {
-        let meant = targets::nearest(name);
-        let meant = meant.map_or(String::new(), |meant| format!(", did you mean `{meant}`?"));
-        format!("no such target{meant}; `brigade-lab list` names them")
-    })
+    targets::known(name).ok_or("no such target; `brigade-lab list` names them".to_owned())
 }
 
 /// Reads the value of `--inject`.
@@ -220,26 +209,13 @@ fn injection(text: &str) -> Result<(Fault, &'static str), String> {
 }
 
 impl Cli {
-    /// Reads the command line. Help and version are printed here and end the program well.
-    pub(crate) fn read() -> Result<Self, Stop> {
-        // `args_os`: an argument that isn't UTF-8 is a usage error, or a path.
-        Cli::of(&env::args_os().collect::<Vec<_>>())
-    }
-
-    /// Reads this line.
-    fn of(line: &[OsString]) -> Result<Self, Stop> {
-        // A negative number is a bad number, not an unknown option.
-        let signed = |command: Command| {
-            command.mut_args(|arg| match arg.get_action().takes_values() {
-                true => arg.allow_negative_numbers(true),
-                false => arg,
-            })
-        };
+    /// Reads this command line. Help and version are printed here and end the program well.
+    pub(crate) fn of(line: &[OsString]) -> Result<Self, Stop> {
         let measured = |command: Command| match plan::metrics(command.get_name()) {
             Some(metrics) => command.after_help(format!("Metrics: {metrics}")),
             None => command,
         };
-        let mut command = signed(Cli::command()).mut_subcommands(signed);
+        let mut command = Cli::command();
         if line.iter().any(|word| word == "--help" || word == "-h") {
             command = command.mut_subcommands(measured);
         }
@@ -263,7 +239,7 @@ impl Cli {
         let taken: &[&str] = match &self.what {
             Some(What::List) => &[],
             Some(What::Chart(_)) => &["force"],
-            Some(What::Report(_)) => &["html", "force", "verbose"],
+            Some(What::Report(_)) => &["verbose"],
             Some(What::Compare(_)) => &["verbose", "quiet"],
             Some(What::Check { .. }) => {
                 &["target", "patience", "seed", "hogs", "inject", "dry_run", "quiet"]
@@ -335,8 +311,8 @@ impl Cli {
                 all.map(Choice::row).collect::<Result<_, _>>()?
             }
             Some(What::Check { workload, .. }) => plan::check(workload),
-            Some(What::All { full: true, .. }) if cfg!(feature = "full") => plan::full(),
-            Some(What::All { full: true, .. }) => {
+            Some(What::All { full: true }) if cfg!(feature = "full") => plan::full(),
+            Some(What::All { full: true }) => {
                 let reason = "all --full needs a build with what takes long to compile: \
                     cargo run --release --features full -- all --full";
                 return Err(Stop::Usage(reason.to_owned()));
@@ -415,9 +391,9 @@ impl Options {
         row.targets.iter().copied().filter(wanted).collect()
     }
 
-    /// The files to write, each of which can be written.
-    pub(crate) fn outputs(&self) -> Result<Outputs, Stop> {
-        Outputs::open(self.json.as_deref(), self.html.as_deref(), self.force)
+    /// Where the results go, which can be written.
+    pub(crate) fn output(&self) -> Result<Option<Destination>, Stop> {
+        self.json.as_ref().map(|path| Destination::open(path, self.force)).transpose()
     }
 
     /// The settings for the rounds of all rows.
@@ -448,7 +424,7 @@ mod tests {
         for (line, taken) in [
             ("list", ""),
             ("chart results --svg picture --workload wake", "force"),
-            ("report results", "html force verbose"),
+            ("report results", "verbose"),
             ("compare old new", "verbose quiet"),
             ("check wake", "target patience seed hogs inject dry-run quiet"),
         ] {

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::machine::Machine;
 use crate::report::quantity;
-use crate::report::results::{Lane, Results, Sheet};
+use crate::report::results::Results;
 use crate::report::speedup::{ROUNDS, Speedup, Verdict, counted, pairs};
 use crate::report::write_line;
 use crate::stats::middle;
@@ -99,35 +99,28 @@ impl Compare {
     }
 }
 
-/// The lanes of a file, each with the row.
-fn lanes(file: &Results) -> impl Iterator<Item = (&Sheet, &Lane)> {
-    file.sheets.iter().flat_map(|sheet| sheet.lanes.iter().map(move |lane| (sheet, lane)))
-}
-
-/// All rounds of a file by their origin, and whether it is a peer's.
-fn all(file: &Results) -> Vec<(Key, bool, Vec<f64>)> {
-    let of = lanes(file).flat_map(|(sheet, lane)| {
-        let (row, target) = (sheet.row(), &lane.name);
-        sheet.metrics.iter().enumerate().map(move |(index, metric)| {
-            let key = Key { row: row.clone(), target: target.clone(), metric: metric.clone() };
-            (key, lane.is_peer, lane.rounds(index).to_vec())
-        })
-    });
-    of.filter(|(.., rounds)| rounds.iter().any(|value| !value.is_nan())).collect()
-}
-
-/// The same with the file as a single round: of each row the main metric, and the CPU time of a run.
-fn as_one(file: &Results) -> Vec<(Key, bool, Vec<f64>)> {
-    let of = lanes(file).flat_map(|(sheet, lane)| {
-        let spent: Vec<_> = lane.spent.iter().map(|spent| spent.usage.cpu()).collect();
-        let main = (sheet.metrics[sheet.headline].clone(), lane.median(sheet.headline));
-        let cpu = (Metric::less("CPU time", "s"), middle(&spent));
-        [main, cpu].into_iter().filter_map(|(metric, median)| {
-            let key = Key { row: sheet.row(), target: lane.name.clone(), metric };
-            Some((key, lane.is_peer, vec![median?]))
-        })
-    });
-    of.collect()
+/// The rounds of a file by their origin, and whether it is a peer's. With the file as a single round: of each row the main metric, and
+/// the CPU time of a run.
+fn rounds(file: &Results, is_one: bool) -> Vec<(Key, bool, Vec<f64>)> {
+    let mut all = Vec::new();
+    for (sheet, lane) in file.lanes() {
+        let mut add = |metric: &Metric, rounds: Vec<f64>| {
+            let (row, target, metric) = (sheet.row(), lane.name.clone(), metric.clone());
+            if rounds.iter().any(|value| !value.is_nan()) {
+                all.push((Key { row, target, metric }, lane.is_peer, rounds));
+            }
+        };
+        if is_one {
+            let main = sheet.headline;
+            add(&sheet.metrics[main], lane.median(main).into_iter().collect());
+            let spent: Vec<_> = lane.spent.iter().map(|spent| spent.usage.cpu()).collect();
+            add(&Metric::less("CPU time", "s"), middle(&spent).into_iter().collect());
+        } else {
+            let metrics = sheet.metrics.iter().enumerate();
+            metrics.for_each(|(index, metric)| add(metric, lane.rounds(index).to_vec()));
+        }
+    }
+    all
 }
 
 impl Key {
@@ -165,11 +158,11 @@ impl Comparison {
     /// Adds the rounds common to both files.
     fn add(&mut self, old: &Results, new: &Results) {
         self.moved |= setting(&old.machine) != setting(&new.machine);
-        let of = if self.bound.is_some() { as_one } else { all };
-        let old_rounds = of(old);
+        let of = |file| rounds(file, self.bound.is_some());
+        let (old_rounds, new_rounds) = (of(old), of(new));
         let mut before: HashMap<_, _> =
             old_rounds.iter().map(|(key, _, rounds)| (key.clone(), rounds)).collect();
-        for (key, _, rounds) in of(new) {
+        for (key, _, rounds) in new_rounds {
             let Some(earlier) = before.remove(&key) else {
                 self.alone += 1;
                 continue;
@@ -181,13 +174,12 @@ impl Comparison {
             self.all[place].rounds.extend(pairs(&rounds, earlier));
         }
         self.alone += before.len();
-        let missing =
-            old_rounds.iter().filter(|(key, is_peer, _)| !is_peer && before.contains_key(key));
+        let missing = old_rounds.iter().filter(|(key, peer, _)| !peer && before.contains_key(key));
         self.lost.extend(missing.map(|(key, ..)| key.text()));
         let failed = new.failures().filter(|(_, lane, _)| !lane.is_peer);
-        let failed =
-            failed.map(|(sheet, lane, why)| format!("{} in {}: {why}", lane.name, sheet.row()));
-        self.lost.extend(failed);
+        self.lost.extend(
+            failed.map(|(sheet, lane, why)| format!("{} in {}: {why}", lane.name, sheet.row())),
+        );
     }
 
     /// The differences, or everything, in a block for each row.

@@ -8,27 +8,19 @@ use crate::failure::Failure;
 use crate::fault::{Fault, SLOW_US};
 use crate::setup::{end, occupy, started, warm};
 use crate::supervise::supervise;
+use crate::target::Entry;
 use crate::target::fork::{self, ForkJoin, Spawning, VisitFork};
 use crate::target::pool::{self, Submit, VisitPool};
 use crate::target::runtime::{self, Runtime, VisitRuntime};
-use crate::target::{Accept, Entry};
 use crate::work::units_for;
 use crate::workload::{Bench, ForkWorkload, Outcome, PoolWorkload, RuntimeWorkload, Workload};
-
-/// Runs `workload` once on this target of the family, started for it.
-pub(crate) fn run<W: Workload>(workload: &W, target: &'static Entry, bench: Bench) -> Outcome
-where
-    W::Family: Accept<Run<W>>,
-{
-    W::Family::accept(target, Run { workload: workload.clone(), target, bench })
-}
 
 /// A run of a workload.
 pub(crate) struct Run<W> {
     /// The workload.
     pub(crate) workload: W,
-    /// The target.
-    target: &'static Entry,
+    /// The target, started for it.
+    pub(crate) target: &'static Entry,
     /// The other inputs of the run.
     pub(crate) bench: Bench,
 }

@@ -19,27 +19,17 @@ pub(crate) const COMMAND: &str = "hogs";
 /// Arithmetic between two turns of a thread's loop.
 const UNITS: u64 = 1_000_000;
 
-/// The process, if there are to be any threads. It ends when this is dropped.
-pub(crate) struct Hogs(Option<Helper>);
-
-impl Hogs {
-    /// Starts this many threads and waits until all of them compute.
-    pub(crate) fn start(count: u64) -> Result<Self, Stop> {
-        if count == 0 {
-            return Ok(Hogs(None));
-        }
-        let refused = |reason| Stop::Refused(format!("{count} hogs could not start: {reason}"));
-        let helper = Helper::start(&[COMMAND, &count.to_string()]);
-        let mut helper = helper.map_err(|error| refused(error.to_string()))?;
-        match helper.hear() == Some(()) {
-            true => Ok(Hogs(Some(helper))),
-            false => Err(refused(helper.reason())),
-        }
+/// Starts this many threads, if any, and waits until all of them compute. They end when this is dropped.
+pub(crate) fn start(count: u64) -> Result<Option<Helper>, Stop> {
+    if count == 0 {
+        return Ok(None);
     }
-
-    /// The number of the process, if any.
-    pub(crate) fn process(&self) -> Option<u32> {
-        self.0.as_ref().map(|helper| helper.child.id())
+    let refused = |reason| Stop::Refused(format!("{count} hogs could not start: {reason}"));
+    let helper = Helper::start(&[COMMAND, &count.to_string()]);
+    let mut helper = helper.map_err(|error| refused(error.to_string()))?;
+    match helper.hear() == Some(()) {
+        true => Ok(Some(helper)),
+        false => Err(refused(helper.reason())),
     }
 }
 

@@ -38,49 +38,13 @@ impl Kernel {
         Some(line.split_once(':')?.1.trim().to_owned())
     }
 
-    /// The CPUs on which this thread may run.
-    pub(crate) fn allowed(&self) -> Option<Vec<usize>> {
-        cpus(&self.field("proc/thread-self/status", "Cpus_allowed_list")?)
-    }
-
-    /// The control groups of this process, by this controller, each with its ancestors: version 2 and version 1.
-    pub(crate) fn groups(&self, controller: &str) -> Vec<Vec<String>> {
+    /// The control group of this process, and those that it is in. Version 1 has none.
+    pub(crate) fn groups(&self) -> Vec<String> {
         let lines = self.text("proc/self/cgroup").unwrap_or_default();
-        let mine = lines.lines().filter_map(|line| {
-            let (kinds, path) = line.split_once(':')?.1.split_once(':')?;
-            let root = match kinds {
-                "" => GROUPS.to_owned(),
-                _ if kinds.split(',').any(|kind| kind == controller) => {
-                    format!("{GROUPS}/{controller}")
-                }
-                _ => return None,
-            };
-            let group = format!("{root}/{}", path.trim_start_matches('/'));
-            let above = Path::new(&group).ancestors().take_while(|group| group.starts_with(&root));
-            Some(above.filter_map(|group| Some(group.to_str()?.to_owned())).collect())
-        });
-        mine.collect()
+        let path = lines.lines().find_map(|line| line.strip_prefix("0::/")).map(Path::new);
+        let groups = path.into_iter().flat_map(Path::ancestors);
+        groups.map(|group| format!("sys/fs/cgroup/{}", group.display())).collect()
     }
-}
-
-/// Where control groups are listed: those of version 2, and a folder for each controller of version 1.
-const GROUPS: &str = "sys/fs/cgroup";
-
-/// The greatest number of CPUs of a list: more are a damaged file.
-const MOST_CPUS: usize = 1 << 16;
-
-/// The CPUs of a list as the kernel writes it: `0-3,8`.
-pub(crate) fn cpus(list: &str) -> Option<Vec<usize>> {
-    let mut cpus = Vec::new();
-    for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (first.trim().parse().ok()?, last.trim().parse::<usize>().ok()?);
-        if last >= MOST_CPUS {
-            return None;
-        }
-        cpus.extend(first..=last);
-    }
-    Some(cpus)
 }
 
 /// A made-up kernel, of these files.
@@ -98,29 +62,14 @@ pub(crate) fn made_up(files: &[(&str, &str)]) -> (tempfile::TempDir, Kernel) {
 
 #[cfg(test)]
 mod tests {
-    use super::{cpus, made_up};
+    use super::made_up;
 
     #[test]
-    fn a_list_of_cpus_has_numbers_and_ranges() {
-        assert_eq!(cpus("0-2,5"), Some(vec![0, 1, 2, 5]));
-        assert_eq!(cpus("7"), Some(vec![7]));
-        for damaged in ["", "a", "1-", "-1", "0-99999999999", "0-99999999999999999999999", "1,,2"] {
-            assert_eq!(cpus(damaged), None, "{damaged}");
-        }
-        assert_eq!(cpus("3-1"), Some(vec![]), "no CPU, and no endless loop");
-    }
-
-    #[test]
-    fn a_group_has_its_parents_to_the_controller() {
-        let lines = "4:cpu,cpuacct:/a/b\n2:pids:/c\nnonsense\n0::/d\n";
+    fn a_group_has_its_parents() {
+        let lines = "4:cpu,cpuacct:/c\nnonsense\n0::/a/b\n";
         let (_folder, kernel) = made_up(&[("proc/self/cgroup", lines)]);
-        let groups = |path: &str| format!("sys/fs/cgroup{path}");
-        assert_eq!(
-            kernel.groups("cpu"),
-            [["/cpu/a/b", "/cpu/a", "/cpu"].map(groups).to_vec(), ["/d", ""].map(groups).to_vec()]
-        );
-        assert_eq!(kernel.groups("pids")[0], ["/pids/c", "/pids"].map(groups));
-        assert!(made_up(&[]).1.groups("cpu").is_empty());
+        assert_eq!(kernel.groups(), ["a/b", "a", ""].map(|path| format!("sys/fs/cgroup/{path}")));
+        assert!(made_up(&[]).1.groups().is_empty());
     }
 
     #[test]
@@ -130,6 +79,5 @@ mod tests {
         assert_eq!((kernel.value::<f64>("proc/loadavg"), kernel.text("proc/stat")), (None, None));
         std::fs::write(folder.path().join("proc/stat"), [0xff, 0xfe]).expect("a file");
         assert_eq!((kernel.text("proc/stat"), kernel.text("proc")), (None, None));
-        assert!(kernel.allowed().is_none());
     }
 }

@@ -12,7 +12,7 @@
 //! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads and their runs on targets: `workload`, `apart`, `dispatch`;
-//! - the output: `spent`, `noise`, `report`, `picture`, `chart`, `page`, `compare`, `book`, `interrupt`;
+//! - the output: `spent`, `noise`, `report`, `picture`, `chart`, `show`, `compare`, `book`, `interrupt`;
 //! - a folder of workloads, and rows of them: `row`, `workloads`, `sweep`, `plan`;
 //! - the program: `hogs`, `rounds`, `cli`, `session`.
 
@@ -39,7 +39,6 @@ mod limits;
 mod machine;
 mod needs;
 mod noise;
-mod page;
 mod picture;
 mod pins;
 mod plan;
@@ -49,6 +48,7 @@ mod rounds;
 mod row;
 mod session;
 mod setup;
+mod show;
 mod stats;
 mod stop;
 mod supervise;
@@ -61,6 +61,7 @@ mod work;
 mod workload;
 mod workloads;
 
+use std::env;
 use std::panic;
 use std::process::ExitCode;
 
@@ -73,9 +74,11 @@ pub fn main() -> ExitCode {
     report::quiet_panics();
     needs::heed_file_size();
     // A failure here must be a failed run with a reason, never exit code 101 and a backtrace.
+    // `args_os`: an argument that isn't UTF-8 is a usage error, or a path.
+    let read = || Cli::of(&env::args_os().collect::<Vec<_>>());
     let outcome = panic::catch_unwind(|| {
         needs::check_stack()?;
-        session::run(Cli::read()?)
+        session::run(read()?)
     });
     let stop = match outcome {
         Ok(Ok(())) => return ExitCode::SUCCESS,

@@ -10,7 +10,7 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::kernel::Kernel;
 use crate::pins::Pin;
-use crate::program::word;
+use crate::program::{name, word};
 
 /// The machine, as the result file describes it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -76,7 +76,7 @@ impl Machine {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             date: now(),
             hogs,
-            pin: pin.map(Pin::name),
+            pin: pin.map(|pin| name(&pin)),
             more: more
                 .map(|(name, value): (&str, Value)| (name.to_owned(), value))
                 .into_iter()

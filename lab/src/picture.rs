@@ -1,130 +1,80 @@
 //! A picture of a metric of a row: of each target a bar with an interval, the best first.
 
-use std::error::Error;
-use std::mem;
-
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-
-use crate::report::quantity;
-use crate::report::results::{Lane, Sheet};
+use crate::report::results::Sheet;
 use crate::report::speedup::interval;
 use crate::report::table;
 use crate::stop::escaped;
 
-/// Width of the picture, height of a row, and width of a character, in pixels.
-const WIDTH: u32 = 720;
-const ROW: u32 = 26;
-const LETTER: u32 = 7;
+/// Width of the picture, where the bars begin, and the length of the longest, in pixels.
+const WIDTH: f64 = 720.0;
+const LEFT: f64 = 150.0;
+const LONGEST: f64 = 400.0;
 
-/// Where the axis ends, over the longest bar: a longer round does not make all bars short.
-const FURTHEST: f64 = 1.3;
+/// Height of a line, and characters of a note that fit into one.
+const LINE: f64 = 24.0;
+const LETTERS: usize = 100;
 
-/// Bars of brigade, and of other targets.
-const OWN: RGBColor = RGBColor(9, 105, 218);
-const OTHER: RGBColor = RGBColor(129, 139, 152);
+/// Where an interval is cut, over the longest bar: a longer round does not make all bars short.
+const FURTHEST: f64 = 1.2;
 
 /// The picture as SVG with this heading and these lines below it; `None` if no target has a number. The whiskers are intervals of 95 %
 /// of the medians, of those with five rounds.
 pub(crate) fn bars(sheet: &Sheet, metric: usize, title: &str, notes: &[String]) -> Option<String> {
     let bars = table::lines(sheet, metric);
-    let mut svg = String::new();
-    let drawn = draw(&mut svg, sheet, metric, &bars, title, notes);
-    (!bars.is_empty() && drawn.is_ok()).then(|| escaped(&svg))
+    let most = bars.iter().filter_map(|(lane, _)| lane.median(metric)).reduce(f64::max)?;
+    let most = most.max(f64::MIN_POSITIVE);
+    let at = |value: f64| LEFT + LONGEST * (value / most).clamp(0.0, FURTHEST);
+    let mut shapes = text(WIDTH / 2.0, LINE, "middle", title);
+    let mut y = LINE;
+    for (lane, [value, ..]) in &bars {
+        y += LINE;
+        let (middle, median) = (y - 4.0, lane.median(metric).unwrap_or_default());
+        let end = at(median);
+        let [low, high] = interval(lane.rounds(metric)).unwrap_or([median; 2]).map(at);
+        let color = if sheet.is_own(lane) { "#0969da" } else { "#818b98" };
+        shapes += &text(LEFT - 8.0, y, "end", &lane.name);
+        shapes += &format!(
+            "<path stroke=\"{color}\" stroke-width=\"16\" d=\"M{LEFT} {middle}H{end:.1}\"/>\n\
+             <path stroke=\"black\" d=\"M{low:.1} {middle}H{high:.1}\"/>\n"
+        );
+        shapes += &text(high.max(end) + 8.0, y, "start", value);
+    }
+    for line in notes.iter().flat_map(|note| lines(note)) {
+        y += LINE;
+        shapes += &text(8.0, y, "start", &line);
+    }
+    let height = y + LINE;
+    Some(escaped(&format!(
+        "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" xmlns=\"http://www.w3.org/2000/svg\" font-family=\"sans-serif\" font-size=\"13\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{shapes}</svg>\n"
+    )))
 }
 
-/// The words of these notes, in lines of up to `most` characters.
-fn lines(notes: &[String], most: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    for note in notes {
-        let mut line = String::new();
-        for word in note.split_whitespace() {
-            if !line.is_empty() && line.len() + 1 + word.len() > most {
-                lines.push(mem::take(&mut line));
-            }
-            let gap = if line.is_empty() { "" } else { " " };
-            line += &format!("{gap}{word}");
+/// The words of this note, in lines.
+fn lines(note: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in note.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => word.clone_into(line),
+            Some(line) if line.len() + word.len() < LETTERS => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
         }
-        lines.push(line);
     }
     lines
 }
 
-fn draw(
-    svg: &mut String,
-    sheet: &Sheet,
-    metric: usize,
-    bars: &[(&Lane, [String; 5])],
-    title: &str,
-    notes: &[String],
-) -> Result<(), Box<dyn Error>> {
-    let most = bars.iter().filter_map(|(lane, _)| lane.median(metric)).fold(0.0, f64::max);
-    // A file may have any number, but a bar needs a length.
-    let most = if (1e-30..1e30).contains(&most) { most } else { 1.0 };
-    let count = bars.len() as u32;
-    let longest = bars.iter().map(|(lane, _)| lane.name.chars().count()).max().unwrap_or_default();
-    let notes = lines(notes, (WIDTH / LETTER) as usize);
-    let height = ROW * (count + 3 + notes.len() as u32);
-    let root = SVGBackend::with_string(svg, (WIDTH, height)).into_drawing_area();
-    root.fill(&WHITE)?;
-    let (plot, below) = root.split_vertically(ROW * (count + 3));
-    let mut chart = ChartBuilder::on(&plot)
-        .caption(title, ("sans-serif", 20))
-        .margin_right(90)
-        .x_label_area_size(ROW)
-        .y_label_area_size((longest as u32 * LETTER + 12).min(WIDTH / 2))
-        .build_cartesian_2d(0.0..FURTHEST * most, (0..count).into_segmented())?;
-    let name = |place: &SegmentValue<u32>| match place {
-        // The first bar is on top.
-        SegmentValue::CenterOf(place) if *place < count => {
-            bars[(count - 1 - place) as usize].0.name.clone()
-        }
-        _ => String::new(),
-    };
-    chart
-        .configure_mesh()
-        .disable_y_mesh()
-        .x_labels(5)
-        .x_max_light_lines(1)
-        .label_style(("sans-serif", 15))
-        .y_labels(bars.len())
-        .x_label_formatter(&|value| quantity::short(*value, &sheet.metrics[metric].unit))
-        .y_label_formatter(&name)
-        .draw()?;
-    let end = |value: f64| value.clamp(0.0, FURTHEST * most);
-    let style = ("sans-serif", 15).into_font().color(&BLACK);
-    for ((lane, [value, ..]), place) in bars.iter().zip((0..count).rev()) {
-        let [from, to] = [place, place + 1].map(SegmentValue::Exact);
-        let length = lane.median(metric).unwrap_or_default();
-        let [low, high] = interval(lane.rounds(metric)).unwrap_or([length; 2]).map(end);
-        let (length, middle) = (end(length), SegmentValue::CenterOf(place));
-        let color = if sheet.is_own(lane) { OWN } else { OTHER };
-        let mut bar = Rectangle::new([(0.0, from), (length, to)], color.filled());
-        bar.set_margin(4, 4, 0, 0);
-        let beside = style.clone().pos(Pos::new(HPos::Left, VPos::Center));
-        let text = EmptyElement::at((high.max(length), middle.clone()))
-            + Text::new(value.clone(), (8, 0), beside);
-        chart.plotting_area().draw(&bar)?;
-        if low < high {
-            let whisker = ErrorBar::new_horizontal(middle, low, length, high, BLACK, 8);
-            chart.plotting_area().draw(&whisker)?;
-        }
-        chart.plotting_area().draw(&text)?;
-    }
-    for (note, line) in notes.iter().zip(0..) {
-        below.draw_text(note, &style, (12, line * ROW as i32))?;
-    }
-    drop(chart);
-    root.present()?;
-    Ok(())
+/// A line of text, whose beginning, middle or end is there.
+fn text(x: f64, y: f64, anchor: &str, text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    format!("<text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"{anchor}\">\n{text}\n</text>\n")
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn a_note_breaks_between_words() {
-        let notes = ["one two three".to_owned(), "a-word-of-its-own".to_owned()];
-        let lines = super::lines(&notes, 8);
-        assert_eq!(lines, ["one two", "three", "a-word-of-its-own"]);
+        let long = "x".repeat(99);
+        let lines = super::lines(&format!("one two {long} three"));
+        assert_eq!(lines, ["one two", &long, "three"]);
     }
 }

@@ -3,14 +3,10 @@
 use std::io;
 
 use clap::ValueEnum;
-use rustix::io::Errno;
-use rustix::process::Pid;
 #[cfg(target_os = "linux")]
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::census::Census;
-#[cfg(target_os = "linux")]
-use crate::kernel::Kernel;
 
 /// Where the threads of a run are: the target's threads, and the submitting thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -19,22 +15,14 @@ pub(crate) enum Pin {
     One,
     /// Each on the next CPU, the submitting thread on the first.
     Apart,
-    /// The submitting thread on the first CPU, the target's on the others.
-    Beside,
 }
 
 impl Pin {
-    /// The name on the command line.
-    pub(crate) fn name(self) -> String {
-        self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
-    }
-
     /// Puts this thread, and all threads missing in `others`, there. A thread started later by any of them stays on the starter's CPU.
     #[cfg(target_os = "linux")]
     pub(crate) fn place(self, others: &Census) -> io::Result<()> {
-        let allowed = Kernel::here().allowed().filter(|cpus| !cpus.is_empty());
-        let allowed = allowed.ok_or(io::ErrorKind::Unsupported)?;
-        let new = others.newcomers()?.into_iter().filter_map(Pid::from_raw);
+        let allowed = allowed();
+        let new = others.newcomers()?.into_iter().filter_map(rustix::process::Pid::from_raw);
         // The first is this thread. It stands among the new threads too, unless it was there before.
         let this = rustix::thread::gettid();
         let threads = [this].into_iter().chain(new.filter(|&thread| thread != this));
@@ -42,14 +30,12 @@ impl Pin {
             let cpu = match self {
                 Pin::One => allowed[0],
                 Pin::Apart => allowed[next % allowed.len()],
-                Pin::Beside if next > 0 && allowed.len() > 1 => {
-                    allowed[1 + (next - 1) % (allowed.len() - 1)]
-                }
-                Pin::Beside => allowed[0],
             };
-            match put(Some(thread), cpu) {
+            let mut only = CpuSet::new();
+            only.set(cpu);
+            match sched_setaffinity(Some(thread), &only) {
                 // It has ended since.
-                Err(Errno::SRCH) => {}
+                Err(rustix::io::Errno::SRCH) => {}
                 outcome => outcome?,
             }
         }
@@ -63,28 +49,19 @@ impl Pin {
     }
 }
 
-/// Puts this thread, or the thread with this number, on this CPU.
-#[cfg(target_os = "linux")]
-pub(crate) fn put(thread: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
-    if cpu >= CpuSet::MAX_CPU {
-        return Err(Errno::INVAL);
+/// The CPUs on which this thread may run; none where the system does not tell.
+pub(crate) fn allowed() -> Vec<usize> {
+    #[cfg(target_os = "linux")]
+    if let Ok(set) = sched_getaffinity(None) {
+        return (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect();
     }
-    let mut only = CpuSet::new();
-    only.set(cpu);
-    sched_setaffinity(thread, &only)
-}
-
-/// Where threads can't be placed, they stay where they are.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn put(_: Option<Pid>, _: usize) -> rustix::io::Result<()> {
-    Err(Errno::NOSYS)
+    Vec::new()
 }
 
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) mod tests {
-    use super::Pin;
+    use super::{Pin, allowed};
     use crate::census::Census;
-    use crate::kernel::Kernel;
     use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
     use std::thread;
 
@@ -94,29 +71,25 @@ pub(crate) mod tests {
         PLACES.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn mine() -> Vec<usize> {
-        Kernel::here().allowed().expect("a set")
-    }
-
     #[test]
     fn threads_are_on_one_cpu_or_apart() {
         let _alone = alone();
         // On a separate thread, as its CPUs are changed.
         let run = |pin: Pin| {
             let (before, census, barrier) =
-                (mine(), Census::take().expect("threads"), Barrier::new(2));
+                (allowed(), Census::take().expect("threads"), Barrier::new(2));
             thread::scope(|scope| {
                 let other = scope.spawn(|| {
                     barrier.wait();
                     barrier.wait();
-                    mine()
+                    allowed()
                 });
                 barrier.wait();
                 let placed = pin.place(&census);
                 // A failing test must not leave it waiting.
                 barrier.wait();
                 placed.expect("placed");
-                (before, mine(), other.join().expect("its CPUs"))
+                (before, allowed(), other.join().expect("its CPUs"))
             })
         };
         let place = |pin| thread::scope(|scope| scope.spawn(|| run(pin)).join().expect("placed"));
@@ -124,9 +97,5 @@ pub(crate) mod tests {
         assert_eq!((&this, &other), (&before[..1].to_vec(), &before[..1].to_vec()));
         let (before, this, other) = place(Pin::Apart);
         assert_eq!((this, other.len()), (before[..1].to_vec(), 1));
-        let (before, this, other) = place(Pin::Beside);
-        let free = if before.len() > 1 { &before[1..] } else { &before[..] };
-        assert_eq!((this, other.len()), (before[..1].to_vec(), 1));
-        assert!(free.contains(&other[0]), "{other:?}");
     }
 }

@@ -4,6 +4,7 @@ use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use clap::ValueEnum;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -34,6 +35,11 @@ pub(crate) fn beside(name: &str) -> io::Result<Command> {
 /// This value as a word of a command line.
 pub(crate) fn word(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The name of this value on the command line.
+pub(crate) fn name(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
 }
 
 /// The reason given on stderr by a process of the laboratory.

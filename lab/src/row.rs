@@ -1,8 +1,11 @@
 //! Any workload with its options: a subcommand, a table, and a row of the plans.
 
+use serde_json::Value;
+
 use crate::apart;
-use crate::dispatch::{self, Run};
+use crate::dispatch::Run;
 use crate::failure::Failure;
+use crate::machine;
 use crate::needs::Needs;
 use crate::report::results::Sheet;
 use crate::stop::Stop;
@@ -61,7 +64,23 @@ where
         }
         let targets = W::Family::TARGETS.iter().copied();
         let (workload, needs) = (self.clone(), self.clone());
-        let sheet = Sheet::new(W::NAME, self.meaning(), self.metrics(), self.params(), self.note());
+        let (params, cpus) = (self.params(), machine::cpus() as u64);
+        let threads = params.get("threads").and_then(Value::as_u64).filter(|all| *all > cpus);
+        let crowd = |all| format!("more threads than CPUs: {all} take turns on {cpus}");
+        let notes = self.note().into_iter().chain(threads.map(crowd));
+        let notes = notes.collect::<Vec<_>>().join("; ");
+        let [done, like] = self.meaning().map(str::to_owned);
+        let sheet = Sheet {
+            workload: W::NAME.to_owned(),
+            done,
+            like,
+            own: "brigade".to_owned(),
+            headline: W::HEADLINE,
+            params,
+            metrics: self.metrics().to_vec(),
+            note: (!notes.is_empty()).then_some(notes),
+            ..Sheet::default()
+        };
         Ok(Row {
             sheet,
             further: W::FURTHER,
@@ -71,7 +90,8 @@ where
             needs: Box::new(move |target| needs.needs(target)),
             run_here: Box::new(move |target, bench| {
                 let instead = workload.instead(target, bench);
-                instead.unwrap_or_else(|| dispatch::run(&workload, target, bench))
+                let run = || Run { workload: workload.clone(), target, bench };
+                instead.unwrap_or_else(|| W::Family::accept(target, run()))
             }),
         })
     }

@@ -10,7 +10,7 @@ use rand::rngs::SmallRng;
 use crate::apart;
 use crate::book::SharedBook;
 use crate::cli::{Cli, What};
-use crate::hogs::{self, Hogs};
+use crate::hogs;
 use crate::interrupt;
 use crate::kernel::Kernel;
 use crate::machine::{self, Machine};
@@ -18,7 +18,7 @@ use crate::needs::Needs;
 use crate::noise::Noise;
 use crate::plan;
 use crate::report::Reporter;
-use crate::report::results::Sheet;
+use crate::report::destination::Destination;
 use crate::report::table::Detail;
 use crate::rounds::{self, Until};
 use crate::row::Row;
@@ -31,7 +31,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     match &cli.what {
         Some(What::List) => plan::list(),
         Some(What::Chart(chart)) => chart.draw(options.force),
-        Some(What::Report(report)) => report.run(&options.outputs()?, options.verbose),
+        Some(What::Report(report)) => report.run(options.verbose),
         Some(What::Compare(compare)) => compare.run(options.verbose, options.quiet),
         Some(What::Load) => load::generate(),
         Some(What::Process(process)) => process.measure(options.rules().patience),
@@ -55,30 +55,29 @@ fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
     let all = rows.iter().flat_map(|row| row.targets.iter().map(|target| (row.needs)(target)));
     let needs = all.fold(Needs::default(), Needs::or);
     needs.check()?;
-    let outputs = options.outputs()?;
+    let output = options.output()?;
     let (seed, shown) = (options.seed.unwrap_or_else(fresh_seed), cli.shown());
     let machine = Machine::read(seed, cli.hogs(), options.pin);
     let entered: usize = rows.iter().map(|row| row.targets.len()).sum();
     let rules = cli.rules(rows.len());
     let runs = (1 + rules.rounds) * entered as u64;
-    let reporter = Arc::new(Reporter::new(outputs.has_stdout(), options.quiet, runs));
+    let reporter = Arc::new(Reporter::new(
+        output.as_ref().is_some_and(Destination::is_stdout),
+        options.quiet,
+        runs,
+    ));
     let mut head = machine.describe(options.verbose).join("\n");
-    let noise = Noise::new(Kernel::here(), machine::cpus());
-    let book = SharedBook::new(machine, noise, outputs, shown);
+    let noise = Noise::new(Kernel::here(), machine::cpus(), cli.hogs() > 0);
+    let book = SharedBook::new(machine, noise, output, shown);
     interrupt::install(book.clone(), Arc::clone(&reporter))?;
-    needs.probe()?;
-    book.lock().noise.begin();
     let waited = wait_for_quiet(&book, cli.patience_with_others());
-    let busy = || book.lock().noise.record.busy.clone();
-    head.extend(busy().map(|busy| format!("\n{busy}")));
     if waited > 0 {
         head += &format!("\nwaited {waited} s for a quiet machine");
     }
     let more = if rules.until == Until::Rounds { "" } else { " or more" };
     let word = if rows.len() == 1 { "row" } else { "rows" };
     head += &format!("\n{} {word}, {runs} runs{more}", rows.len());
-    let hogs = Hogs::start(cli.hogs())?;
-    book.lock().noise.hogs = hogs.process();
+    let hogs = hogs::start(cli.hogs())?;
 
     let mut random = SmallRng::seed_from_u64(seed);
     let measured = reporter.print(&head).and_then(|()| {
@@ -89,8 +88,7 @@ fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
         })
     });
     drop(hogs);
-    book.lock().noise.end();
-    let busy = busy();
+    let busy = book.lock().noise.record.busy.clone();
     // The results so far are written even if the rest fails.
     let [peers, own] = [true, false].map(|peers| book.lock().failures(peers));
     let is_complete = measured.is_ok() && peers.is_empty() && own.is_empty();
@@ -105,7 +103,8 @@ fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
     end.extend(book.lock().conclusion().map(|last| last + "\n"));
     end.extend(busy.iter().map(|busy| format!("\n{busy}\n")));
     end += &match (shown.is_check, peers.len() + own.len()) {
-        (false, _) => hint(rows, shown.detail != Detail::None),
+        (false, _) if shown.detail == Detail::None => format!("\n{MORE}"),
+        (false, _) => format!("{RATIO}\n{MORE}"),
         (true, 0) => format!("\n{} runs: every task ran exactly once", reporter.runs()),
         (true, failed) => format!("\n{} runs: {failed} failed", reporter.runs()),
     };
@@ -116,25 +115,21 @@ fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
     busy.filter(|_| options.quiet_machine).map_or(Ok(()), |busy| Err(Stop::Busy(busy)))
 }
 
+/// How long nothing else must compute on this machine.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// Waits until nothing else computes on this machine, or the patience is over; returns how long, in seconds.
 fn wait_for_quiet(book: &SharedBook, patience: Duration) -> u64 {
     let begun = Instant::now();
-    while begun.elapsed() < patience && book.lock().noise.record.busy.is_some() {
-        thread::sleep(Duration::from_secs(1));
+    while begun.elapsed() < patience {
         book.lock().noise.begin();
-    }
-    begun.elapsed().as_secs()
-}
-
-/// The last lines of every report of a measurement.
-fn hint(rows: &[Row], has_tables: bool) -> String {
-    let more = match rows.first().map(|row| &row.sheet) {
-        Some(Sheet { is_yours: true, own, .. }) => {
-            format!("The peers are all commands but {own}.")
+        thread::sleep(LOOK);
+        if book.lock().noise.is_quiet() {
+            break;
         }
-        _ => MORE.to_owned(),
-    };
-    if has_tables { format!("{RATIO}\n{more}") } else { format!("\n{more}") }
+    }
+    book.lock().noise.begin();
+    begun.elapsed().as_secs()
 }
 
 /// How to read the tables.

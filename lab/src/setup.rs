@@ -1,6 +1,7 @@
 //! Starts a target, lets it become idle before anything is timed, and ends it.
 
 use std::any::Any;
+use std::future::Future;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -64,14 +65,17 @@ pub(crate) fn warm(
 
 /// Keeps all threads of a runtime busy at once, for runtimes whose threads start with the first task.
 pub(crate) fn occupy<R: Runtime>(runtime: &R, threads: usize) -> io::Result<()> {
-    runtime.block_on(async {
-        let tasks =
-            (0..threads * WARM_UP_JOBS).map(|_| runtime.spawn(async { thread::sleep(SETTLE) }));
-        for task in tasks.collect::<io::Result<Vec<_>>>()? {
-            task.await;
-        }
-        Ok(())
-    })
+    let tasks = 0..threads * WARM_UP_JOBS;
+    let tasks = tasks.map(|_| runtime.spawn(async { thread::sleep(SETTLE) }));
+    runtime.block_on(all(tasks))
+}
+
+/// Waits for all of these, once all of them are spawned.
+pub(crate) async fn all<T: Future>(tasks: impl Iterator<Item = io::Result<T>>) -> io::Result<()> {
+    for task in tasks.collect::<io::Result<Vec<_>>>()? {
+        task.await;
+    }
+    Ok(())
 }
 
 /// Time in which a pool without a wait for its threads may run repeated tasks.

@@ -46,26 +46,6 @@ pub(crate) fn moments(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (count - 1.0).max(1.0)).sqrt())
 }
 
-/// How many of `values` are beyond Tukey's fences: further from the middle half than 1.5 times its length (J. W. Tukey,
-/// Exploratory Data Analysis, 1977). Less than four values have no fences.
-pub(crate) fn outliers(values: &[f64]) -> usize {
-    if values.len() < 4 {
-        return 0;
-    }
-    let sorted = sorted(values.to_vec());
-    let [low, high] = [0.25, 0.75].map(|share| {
-        // Between the two nearest ranks, as few values have no quarters.
-        let rank = share * (sorted.len() - 1) as f64;
-        let (below, above) = (sorted[rank.floor() as usize], sorted[rank.ceil() as usize]);
-        below + (above - below) * rank.fract()
-    });
-    let reach = FENCE * (high - low);
-    values.iter().filter(|&&value| value < low - reach || value > high + reach).count()
-}
-
-/// Lengths of the middle half from it to a fence.
-const FENCE: f64 = 1.5;
-
 /// `values` in ascending order.
 pub(crate) fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
@@ -74,24 +54,13 @@ pub(crate) fn sorted(mut values: Vec<f64>) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Numbers, middle, outliers, quantile};
+    use super::{Numbers, middle, quantile};
 
     #[test]
     fn the_middle_of_two_is_between_them() {
         assert_eq!(middle(&[3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(middle(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
         assert_eq!(middle(&[]), None);
-    }
-
-    #[test]
-    fn values_beyond_the_fences_are_outliers() {
-        // The middle half is from 2 to 4, and the fences are at -1 and 7.
-        assert_eq!(outliers(&[4.0, 1.0, 3.0, 2.0, 7.0]), 0);
-        assert_eq!(outliers(&[4.0, 1.0, 3.0, 2.0, 7.1]), 1);
-        assert_eq!(outliers(&[2.0, -1.1, 3.0, 4.0, 2.0, 4.0, 99.0]), 2);
-        assert_eq!(outliers(&[5.0; 9]), 0);
-        assert_eq!(outliers(&[0.0, 0.0, 9.0]), 0, "three values");
-        assert_eq!(outliers(&[]), 0);
     }
 
     #[test]

@@ -17,35 +17,30 @@ pub(crate) fn lines(command: &Command, line: &[OsString]) -> Result<Vec<Vec<OsSt
         let text = word.to_str().unwrap_or_default();
         // The rest belongs to another program.
         is_over |= text == "--";
-        let words: Option<Vec<OsString>> = match (option.take(), text.strip_prefix("--")) {
-            _ if is_over => None,
+        let (arg, value) = match (option.take(), text.strip_prefix("--")) {
+            _ if is_over => (None, ""),
             // The value of the option before it.
-            (Some(arg), _) => {
-                values(workload, arg, text).map(|all| all.into_iter().map(OsString::from).collect())
-            }
+            (Some(arg), _) => (Some(arg), text),
             (None, Some(rest)) => match rest.split_once('=') {
-                Some((name, value)) => {
-                    let arg = find(command, workload, name);
-                    let with_name = |value| format!("--{name}={value}").into();
-                    arg.and_then(|arg| values(workload, arg, value))
-                        .map(|all| all.into_iter().map(with_name).collect())
-                }
+                Some((name, value)) => (find(command, workload, name), value),
                 None => {
                     let arg = find(command, workload, rest);
                     option = arg.filter(|arg| arg.get_action().takes_values());
-                    None
+                    (None, "")
                 }
             },
             (None, None) => {
                 workload = workload.or_else(|| command.find_subcommand(text));
-                None
+                (None, "")
             }
         };
-        let Some(words) = words else {
+        let Some(values) = arg.and_then(|arg| values(workload, arg, value)) else {
             // In place: a line may have a hundred thousand words.
             lines.iter_mut().for_each(|line| line.push(word.clone()));
             continue;
         };
+        let name = &text[..text.len() - value.len()];
+        let words: Vec<_> = values.iter().map(|value| format!("{name}{value}").into()).collect();
         if lines.len() * words.len() > limits::MAX_ROWS {
             return Err(Stop::Usage(format!("a sweep may have {} rows at most", limits::MAX_ROWS)));
         }

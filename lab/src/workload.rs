@@ -58,29 +58,24 @@ pub(crate) struct Metric {
 }
 
 impl Metric {
-    /// A number with a name of the laboratory's own.
-    const fn new(
-        name: &'static str,
-        unit: &'static str,
-        direction: Direction,
-        is_detail: bool,
-    ) -> Self {
-        Metric { name: Cow::Borrowed(name), unit: Cow::Borrowed(unit), direction, is_detail }
+    /// A number of which less is better.
+    pub(crate) const fn less(name: &'static str, unit: &'static str) -> Self {
+        let (name, unit) = (Cow::Borrowed(name), Cow::Borrowed(unit));
+        Metric { name, unit, direction: Direction::Lower, is_detail: false }
     }
 
     /// A number of which more is better.
     pub(crate) const fn more(name: &'static str, unit: &'static str) -> Self {
-        Metric::new(name, unit, Direction::Higher, false)
-    }
-
-    /// A number of which less is better.
-    pub(crate) const fn less(name: &'static str, unit: &'static str) -> Self {
-        Metric::new(name, unit, Direction::Lower, false)
+        let mut metric = Metric::less(name, unit);
+        metric.direction = Direction::Higher;
+        metric
     }
 
     /// A number of which less is better, in the tables only with `--verbose`.
     pub(crate) const fn detail(name: &'static str, unit: &'static str) -> Self {
-        Metric::new(name, unit, Direction::Lower, true)
+        let mut metric = Metric::less(name, unit);
+        metric.is_detail = true;
+        metric
     }
 
     /// The CPU time beside the wall time. Every workload has it as the last metric.
@@ -122,47 +117,16 @@ impl Metric {
 /// The share of the values beyond a percentile near an end. A median, or a quartile, is no such percentile.
 const TAIL: f64 = 0.1001;
 
-/// The meaning of a workload, in words.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Meaning {
-    /// The action, as the beginning of a sentence.
-    pub(crate) done: &'static str,
-    /// A sentence: which programs look like it.
-    pub(crate) like: &'static str,
-    /// The metric to compare if there is to be a single one.
-    pub(crate) headline: usize,
-    /// The target that the others are compared with, by name, or the first of several by the beginning of a name.
-    pub(crate) own: &'static str,
-    /// Whether it is the user's own: each target is compared, and the failure of any fails the run.
-    pub(crate) is_yours: bool,
-}
-
-impl Meaning {
-    /// These words, and the first metric.
-    pub(crate) const fn new(done: &'static str, like: &'static str) -> Self {
-        Meaning { done, like, headline: 0, own: "brigade", is_yours: false }
-    }
-
-    /// The same for a user's program: this target is compared with each of the others.
-    pub(crate) const fn yours(self, own: &'static str) -> Self {
-        Meaning { own, is_yours: true, ..self }
-    }
-
-    /// The same with another metric.
-    pub(crate) const fn headline(self, headline: usize) -> Self {
-        Meaning { headline, ..self }
-    }
-}
-
 /// The options of a run by name, in the order in which they are shown.
 pub(crate) type Params = serde_json::Map<String, Value>;
 
-/// The fields of `options`, without absent options.
+/// The fields of `options` as a command line names them, without absent options.
 pub(crate) fn fields(options: &impl Serialize) -> Params {
     let Ok(Value::Object(fields)) = serde_json::to_value(options) else {
         unreachable!("options are a struct of numbers and words")
     };
-    fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
+    let given = fields.into_iter().filter(|(_, value)| !value.is_null());
+    given.map(|(name, value)| (name.replace('_', "-"), value)).collect()
 }
 
 /// Options as the words of a command line.
@@ -238,6 +202,9 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
     /// Names of further targets, which take part even if none is named.
     const FURTHER: &'static [&'static str] = &[];
 
+    /// The metric to compare if there is to be a single one.
+    const HEADLINE: usize = 0;
+
     /// Whether the threads can be pinned: it measures the traffic between two of them.
     const PINS: bool = false;
 
@@ -247,9 +214,9 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
     /// The metrics of a run, [`Metric::CPU`] last.
     const METRICS: &'static [Metric];
 
-    /// The meaning with these options.
-    fn meaning(&self) -> Meaning {
-        Meaning::new(Self::DONE, Self::LIKE)
+    /// The two sentences with these options.
+    fn meaning(&self) -> [&'static str; 2] {
+        [Self::DONE, Self::LIKE]
     }
 
     /// The metrics of a run with these options.
@@ -277,11 +244,6 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
         self.params().get("threads").and_then(Value::as_u64).unwrap_or_default() as usize
     }
 
-    /// Threads of the workload itself, without the running thread.
-    fn further_threads(&self) -> usize {
-        0
-    }
-
     /// Tasks at a time, for a target with a thread for each.
     fn tasks(&self) -> u64 {
         0
@@ -292,10 +254,10 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
         0
     }
 
-    /// The needs of a run on this target.
+    /// The needs of a run on this target, without a few threads of the workload itself.
     fn needs(&self, target: &Entry) -> Needs {
         let threads = target.threads(self.threads() as u64, self.tasks());
-        Needs { files: self.files(), threads: threads + self.further_threads() as u64 }
+        Needs { files: self.files(), threads }
     }
 
     /// The expected tasks of a run, or the items to be popped from a queue, as far as known before.

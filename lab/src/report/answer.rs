@@ -17,62 +17,62 @@ const FAMILIES: [(&str, &[&str]); 5] = [
 ];
 
 /// The answer for a row and a class of targets.
-pub(crate) struct Line<'a> {
-    /// The row.
-    pub(crate) sheet: &'a Sheet,
+struct Line<'a> {
+    /// The workload.
+    workload: &'a str,
     /// The cells, as many as the heading has.
-    pub(crate) cells: [String; 5],
-    /// The options in which the row differs from others of the workload.
-    pub(crate) options: String,
-    /// Uncompared targets worth a look: of another class and faster, or another configuration of brigade.
-    pub(crate) beside: Vec<String>,
+    cells: [String; 5],
+    /// Below them, the options in which the row differs from others of the workload; and uncompared targets worth a look: of another
+    /// class and faster, or another configuration of brigade.
+    below: Vec<String>,
     /// How brigade compares, if known.
-    pub(crate) speedup: Option<Speedup>,
-    /// Whether the targets are of the usual class of brigade in this row.
-    is_usual: bool,
-    /// The peer, if any.
-    peer: String,
+    verdict: Option<Verdict>,
 }
 
 /// The answer of these rows: the short answer if they are of many workloads, and not all is asked for. Nothing if brigade or its peers
 /// take part in none of them.
 pub(crate) fn of(sheets: &[Sheet], is_verbose: bool) -> Option<String> {
-    let lines = lines(sheets);
-    if lines.is_empty() {
-        return None;
-    }
+    let line =
+        |sheet| pairs(sheet).into_iter().map(move |(own, peer)| line(sheet, sheets, own, peer));
+    let all: Vec<_> = sheets.iter().flat_map(line).collect();
+    let (Sheet { own: name, is_yours, .. }, _) = (sheets.first()?, all.first()?);
     let known = |workload: &str| sheets.iter().any(|sheet| sheet.workload == workload);
-    let is_short = !is_verbose && FAMILIES.iter().all(|(_, of)| of.iter().any(|one| known(one)));
-    let blocks = match is_short {
-        true => FAMILIES
-            .map(|(family, of)| {
-                let first = |workload: &&str| {
-                    lines.iter().find(|line| line.is_usual && line.sheet.workload == *workload)
-                };
-                (family, of.iter().filter_map(first).collect())
-            })
-            .into(),
-        false => vec![("", lines.iter().collect::<Vec<_>>())],
+    // The first line of a row is of the usual class of its targets.
+    let first = |workload: &&str| all.iter().find(|line| line.workload == *workload);
+    let blocks: Vec<(_, Vec<_>)> = match !is_verbose
+        && FAMILIES.iter().all(|(_, of)| of.iter().any(|one| known(one)))
+    {
+        true => FAMILIES.map(|(family, of)| (family, of.iter().filter_map(first).collect())).into(),
+        false => vec![("", all.iter().collect())],
     };
-    Some(text(sheets, &lines, &blocks))
-}
-
-/// The columns of the comparison, and the heading.
-pub(crate) fn head(sheets: &[Sheet]) -> (String, [String; 5]) {
-    let (name, is_yours) = sheets.first().map_or(("", false), |first| (&first.own, first.is_yours));
     let (beside, other) = match is_yours {
         true => ("each of the others", "the other"),
         false => ("the best of its peers, like with like", "best peer"),
     };
     let head = ["", name, other, "speed-up (95 %)", &format!("{name} is")].map(str::to_owned);
-    (format!("{name} beside {beside}"), head)
-}
-
-/// A line for each compared pair of targets.
-pub(crate) fn lines(sheets: &[Sheet]) -> Vec<Line<'_>> {
-    let line =
-        |sheet| pairs(sheet).into_iter().map(move |(own, peer)| line(sheet, sheets, own, peer));
-    sheets.iter().flat_map(line).collect()
+    let shown = || blocks.iter().flat_map(|(_, lines)| lines.iter().map(|line| &line.cells));
+    let widths: [usize; 5] = std::array::from_fn(|column| {
+        let width = |cells: &[String; 5]| cells[column].chars().count();
+        shown().map(width).max().unwrap_or_default().max(width(&head))
+    });
+    let row = |cells: &[String; 5]| {
+        let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  "));
+        format!("  {}\n", cells.collect::<String>().trim_end())
+    };
+    let mut text = format!("\nThe answer: {name} beside {beside}\n{}", row(&head));
+    for (family, lines) in &blocks {
+        text.extend((!family.is_empty()).then(|| format!("{family}\n")));
+        for line in lines {
+            text += &row(&line.cells);
+            line.below.iter().for_each(|below| text += &format!("    {below}\n"));
+        }
+    }
+    text = text + "  " + &counted(all.iter().map(|line| line.verdict));
+    let disturbed = sheets.iter().filter(|sheet| sheet.noise.is_some()).count();
+    if disturbed > 0 {
+        text += &format!("; *: beside other work, {disturbed} of {}", sheets.len());
+    }
+    Some(text)
 }
 
 /// The compared pairs of a row with brigade and its peers: a pair for each common class of targets; of a user's program a pair for
@@ -104,7 +104,7 @@ fn own(sheet: &Sheet, class: Option<Class>) -> Option<&Lane> {
 /// The best peer of the class of this lane; of all if there is none.
 fn rival<'a>(sheet: &'a Sheet, own: &Lane) -> Option<&'a Lane> {
     let alike = sheet.best(sheet.headline, |lane| lane.is_peer && lane.class == own.class);
-    alike.or_else(|| sheet.best_peer(sheet.headline))
+    alike.or_else(|| sheet.best(sheet.headline, |lane| lane.is_peer))
 }
 
 /// The line of this row for this peer.
@@ -126,20 +126,15 @@ fn line<'a>(sheet: &'a Sheet, sheets: &[Sheet], own: &Lane, peer: Option<&Lane>)
         speedup.map_or_else(|| "–".to_owned(), |speedup| speedup.text()),
         verdict.to_owned() + if sheet.noise.is_some() { " *" } else { "" },
     ];
-    Line {
-        sheet,
-        cells,
-        options: sheet.differences(sheets),
-        beside: if sheet.is_yours { Vec::new() } else { beside(sheet, own, peer) },
-        speedup,
-        is_usual: own.name == self::own(sheet, None).map_or("", |usual| &usual.name),
-        peer: peer.map(|peer| peer.name.clone()).unwrap_or_default(),
-    }
+    let options = Some(sheet.differences(sheets)).filter(|options| !options.is_empty());
+    let beside = beside(sheet, own, peer).filter(|_| !sheet.is_yours);
+    let below = options.into_iter().chain(beside).collect();
+    Line { workload: &sheet.workload, cells, below, verdict: speedup.map(|known| known.verdict) }
 }
 
 /// The best peer of another class, if it is better than this peer; and the best configuration of brigade, if it is better than the
 /// default.
-fn beside(sheet: &Sheet, own: &Lane, peer: Option<&Lane>) -> Vec<String> {
+fn beside(sheet: &Sheet, own: &Lane, peer: Option<&Lane>) -> Option<String> {
     let index = sheet.headline;
     let is_better = |lane: &Lane, than: &Lane| {
         let speedup = sheet.speedup(index, lane, than);
@@ -154,7 +149,9 @@ fn beside(sheet: &Sheet, own: &Lane, peer: Option<&Lane>) -> Vec<String> {
     let twin = sheet.best(index, |lane| sheet.is_own(lane) && lane.class == own.class);
     let twin = twin.filter(|lane| lane.name != own.name && is_better(lane, own));
     let stranger = stranger.map(|lane| name(lane, lane.class.words()));
-    stranger.into_iter().chain(twin.map(|lane| name(lane, "another configuration"))).collect()
+    let twin = twin.map(|lane| name(lane, "another configuration"));
+    let all: Vec<_> = stranger.into_iter().chain(twin).collect();
+    (!all.is_empty()).then(|| format!("beside: {}", all.join(", ")))
 }
 
 /// Whether further rounds of this row would change nothing: there is a verdict, or the interval reaches no further from the ratio than this
@@ -175,65 +172,6 @@ fn cell(lane: Option<&Lane>, index: usize, metric: &Metric, known: &str) -> Stri
     match &*lane.name {
         name if name == known => value,
         name => format!("{name} {value}"),
-    }
-}
-
-/// The lines as text, in blocks, and the conclusion.
-fn text(sheets: &[Sheet], all: &[Line<'_>], blocks: &[(&str, Vec<&Line<'_>>)]) -> String {
-    let shown = || blocks.iter().flat_map(|(_, lines)| lines.iter().copied());
-    let (title, head) = head(sheets);
-    let rows = || [&head].into_iter().chain(shown().map(|line| &line.cells));
-    let widths: [usize; 5] = std::array::from_fn(|column| {
-        rows().map(|cells| cells[column].chars().count()).max().unwrap_or_default()
-    });
-    let row = |cells: &[String; 5]| {
-        let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  "));
-        format!("  {}\n", cells.collect::<String>().trim_end())
-    };
-    let mut text = format!("\nThe answer: {title}\n{}", row(&head));
-    for (family, lines) in blocks {
-        if !family.is_empty() {
-            text += &format!("{family}\n");
-        }
-        for line in lines {
-            text += &row(&line.cells);
-            if !line.options.is_empty() {
-                text += &format!("    {}\n", line.options);
-            }
-            if !line.beside.is_empty() {
-                text += &format!("    beside: {}\n", line.beside.join(", "));
-            }
-        }
-    }
-    text + "  " + &summary(sheets, all) + &behind(all)
-}
-
-/// The conclusion of the lines.
-pub(crate) fn summary(sheets: &[Sheet], lines: &[Line<'_>]) -> String {
-    let verdicts = lines.iter().map(|line| line.speedup.map(|speedup| speedup.verdict));
-    let mut text = counted(verdicts);
-    let disturbed = sheets.iter().filter(|sheet| sheet.noise.is_some()).count();
-    if disturbed > 0 {
-        text += &format!("; *: beside other work, {disturbed} of {}", sheets.len());
-    }
-    text
-}
-
-/// Where brigade is behind, in words.
-fn behind(lines: &[Line<'_>]) -> String {
-    let worse = lines.iter().filter_map(|line| {
-        let speedup = line.speedup.filter(|speedup| speedup.verdict == Verdict::Worse)?;
-        let options = if line.options.is_empty() { "" } else { " " };
-        let Line { sheet, peer, .. } = line;
-        let what = format!("{}{options}{}", sheet.done, line.options);
-        Some(format!("\n    {what}: {:.2} of {peer}", speedup.middle))
-    });
-    let worse: String = worse.collect();
-    let is_yours = lines.first().is_some_and(|line| line.sheet.is_yours);
-    if worse.is_empty() || is_yours {
-        String::new()
-    } else {
-        format!("\n  Where it is behind:{worse}")
     }
 }
 
@@ -322,10 +260,6 @@ mod tests {
         let line =
             "brigade-one-thread 2.00 µs  tokio-current-thread 1.00 µs  0.50 (0.50 to 0.50)  slower";
         assert!(both.contains(line), "{both}");
-        assert!(
-            both.contains("behind:\n    start one job: 0.50 of tokio-current-thread"),
-            "{both}"
-        );
     }
 
     #[test]

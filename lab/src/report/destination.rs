@@ -1,4 +1,4 @@
-//! Where a result file, a report or a chart goes: it appears whole, or not at all.
+//! Where a result file or a chart goes: it appears whole, or not at all.
 
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -9,43 +9,7 @@ use tempfile::Builder;
 
 use crate::stop::Stop;
 
-/// Where the results of a run go.
-pub(crate) struct Outputs {
-    /// The result file.
-    pub(crate) json: Option<Destination>,
-    /// The page.
-    pub(crate) html: Option<Destination>,
-}
-
-impl Outputs {
-    /// Checks, before anything is measured, that each of these can be written, if there is a path for it.
-    pub(crate) fn open(
-        json: Option<&Path>,
-        html: Option<&Path>,
-        replace: bool,
-    ) -> Result<Self, Stop> {
-        if replace && json.or(html).is_none() {
-            let reason = "--force replaces the file of --json or --html, and there is none";
-            return Err(Stop::Usage(reason.to_owned()));
-        }
-        let open = |path: &Path| Destination::open(path, replace);
-        let outputs =
-            Outputs { json: json.map(open).transpose()?, html: html.map(open).transpose()? };
-        if json.is_some() && outputs.json == outputs.html {
-            return Err(Stop::Usage("--json and --html need a file each".to_owned()));
-        }
-        Ok(outputs)
-    }
-
-    /// Whether any of them goes to stdout.
-    pub(crate) fn has_stdout(&self) -> bool {
-        let mut all = self.json.iter().chain(&self.html);
-        all.any(|destination| matches!(destination, Destination::Stdout))
-    }
-}
-
 /// Where something goes.
-#[derive(PartialEq)]
 pub(crate) enum Destination {
     /// To stdout.
     Stdout,
@@ -59,6 +23,11 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
+    /// Whether it goes to stdout.
+    pub(crate) fn is_stdout(&self) -> bool {
+        matches!(self, Destination::Stdout)
+    }
+
     /// Checks, before anything is measured, that the results can be written to `path`.
     pub(crate) fn open(path: &Path, replace: bool) -> Result<Self, Stop> {
         if path == Path::new("-") {

@@ -5,10 +5,7 @@
 pub(crate) fn short(value: f64, unit: &str) -> String {
     let (is_count, unit) = (is_count(unit), unit.find("s/s").map_or(unit, |end| &unit[end + 1..]));
     if is_count {
-        return match value.abs() {
-            HUGE.. => format!("{value:.2e}"),
-            _ => ((value * 100.0).round() / 100.0).to_string(),
-        };
+        return ((value * 100.0).round() / 100.0).to_string();
     }
     let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")];
     let fitting = prefixes.into_iter().find(|(scale, _)| value.abs() >= *scale);

@@ -1,44 +1,31 @@
 //! The measurements so far, and the result file with them.
 
-use std::collections::HashSet;
-use std::fmt;
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 
 use indicatif::HumanCount;
-use serde::de::{Error, MapAccess, Visitor};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
 
 use super::speedup::{Speedup, pairs};
-use crate::limits::MAX_ROUNDS;
-use crate::machine::{self, Machine};
+use crate::machine::Machine;
 use crate::noise::{Record, Span};
 use crate::stats::{Numbers, middle};
 use crate::stop::Stop;
 use crate::target::{Class, Entry};
 use crate::targets;
 use crate::usage::Spent;
-use crate::workload::{self, Meaning, Metric, Params};
+use crate::workload::{self, Metric, Params};
 
 /// The version of the result file. A reader of another version must not guess.
 pub(crate) const SCHEMA: u32 = 2;
-
-/// Bytes of a result file at most: a thousand rounds of everything on every target have less than half of that.
-const LONGEST: u64 = 64 << 20;
-
-/// The part of the file read first.
-#[derive(Deserialize)]
-struct Version {
-    /// See [`SCHEMA`].
-    schema: u32,
-}
 
 /// Everything measured so far, as the result file has it.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Results {
     /// See [`SCHEMA`].
+    #[serde(deserialize_with = "known")]
     pub(crate) schema: u32,
     /// Whether it has everything that was asked for.
     pub(crate) complete: bool,
@@ -68,18 +55,14 @@ pub(crate) struct Sheet {
     /// The metric to compare if there is to be a single one.
     pub(crate) headline: usize,
     /// The options.
-    #[serde(deserialize_with = "distinct")]
     pub(crate) params: Params,
     /// The metrics of each run.
     pub(crate) metrics: Vec<Metric>,
     /// A line for the reader of the table.
-    #[serde(default)]
     pub(crate) note: Option<String>,
     /// The objections to other work of the machine.
-    #[serde(default)]
     pub(crate) noise: Option<String>,
     /// The machine's work meanwhile, once the row has ended.
-    #[serde(default)]
     pub(crate) meanwhile: Option<Span>,
     /// A lane per target.
     pub(crate) lanes: Vec<Lane>,
@@ -106,31 +89,18 @@ pub(crate) struct Lane {
     #[serde(default)]
     pub(crate) spent: Vec<Spent>,
     /// Why there is no number.
-    #[serde(default)]
     pub(crate) failure: Option<String>,
 }
 
-/// Reads options by name, none of which may stand twice.
-fn distinct<'de, D: Deserializer<'de>>(file: D) -> Result<Params, D::Error> {
-    struct Options;
-    impl<'de> Visitor<'de> for Options {
-        type Value = Params;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("options by name")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Params, A::Error> {
-            let mut params = Params::new();
-            while let Some((name, value)) = map.next_entry::<String, Value>()? {
-                if params.insert(name.clone(), value).is_some() {
-                    return Err(Error::custom(format!("duplicate option `{name}`")));
-                }
-            }
-            Ok(params)
-        }
-    }
-    file.deserialize_map(Options)
+/// Reads the version of the file, which stands first.
+fn known<'de, D: Deserializer<'de>>(file: D) -> Result<u32, D::Error> {
+    let schema = u32::deserialize(file)?;
+    let reason = || {
+        format!(
+            "its schema is {schema}, and this program reads schema {SCHEMA}: measure again, or read it with the version that wrote it"
+        )
+    };
+    if schema == SCHEMA { Ok(schema) } else { Err(Error::custom(reason())) }
 }
 
 /// Reads the rounds of each metric.
@@ -206,27 +176,6 @@ impl Sheet {
             .or_else(|| few(rounds.collect(), 1.0, " of a round"))
     }
 
-    /// A row about to be measured, without targets.
-    pub(crate) fn new(
-        workload: &str,
-        meaning: Meaning,
-        metrics: &[Metric],
-        params: Params,
-        note: Option<String>,
-    ) -> Self {
-        let Meaning { done, like, headline, own, is_yours } = meaning;
-        let [workload, done, like, own] = [workload, done, like, own].map(str::to_owned);
-        let cpus = machine::cpus() as u64;
-        let threads = params.get("threads").and_then(Value::as_u64);
-        let crowd = threads
-            .filter(|threads| *threads > cpus)
-            .map(|threads| format!("more threads than CPUs: {threads} take turns on {cpus}"));
-        let notes: Vec<_> = note.into_iter().chain(crowd).collect();
-        let (metrics, note) = (metrics.to_vec(), (!notes.is_empty()).then(|| notes.join("; ")));
-        let sheet = Sheet { workload, done, like, own, is_yours, headline, ..Sheet::default() };
-        Sheet { params, metrics, note, ..sheet }
-    }
-
     /// The same row with these targets, none of which has a number yet.
     pub(crate) fn on(&self, targets: &[&Entry]) -> Self {
         let lane = |target: &&Entry| Lane::new(target.name, target.is_peer, target.class);
@@ -245,11 +194,6 @@ impl Sheet {
             true => rest == Some(""),
             false => !lane.is_peer && rest.is_some_and(|r| r.is_empty() || r.starts_with('-')),
         }
-    }
-
-    /// The peer with the best median.
-    pub(crate) fn best_peer(&self, metric: usize) -> Option<&Lane> {
-        self.best(metric, |lane| lane.is_peer)
     }
 
     /// The lane with the best median among these.
@@ -282,28 +226,6 @@ impl Sheet {
     }
 }
 
-/// The first repeated name of these.
-fn twice<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let mut known = HashSet::new();
-    names.into_iter().find(|name| !known.insert(*name))
-}
-
-/// The mistake in this row, if any.
-fn wrong(sheet: &Sheet) -> Option<String> {
-    let Sheet { metrics, lanes, headline, .. } = sheet;
-    let twice = twice(lanes.iter().map(|lane| &*lane.name))
-        .or_else(|| twice(metrics.iter().map(|metric| &*metric.name)));
-    if let Some(name) = twice {
-        return Some(format!("it has {name} in {} twice", sheet.row()));
-    }
-    if *headline >= metrics.len() || lanes.iter().any(|lane| lane.values.len() > metrics.len()) {
-        return Some(format!("{} names a metric that it does not have", sheet.row()));
-    }
-    let is_long = |lane: &&Lane| lane.values.iter().any(|of| of.len() as u64 > MAX_ROUNDS);
-    let name = &lanes.iter().find(is_long)?.name;
-    Some(format!("{name} has more than {MAX_ROUNDS} rounds in {}", sheet.row()))
-}
-
 impl Results {
     /// The command to measure this row.
     pub(crate) fn command(&self, sheet: &Sheet) -> String {
@@ -324,45 +246,29 @@ impl Results {
 
     /// Reads the file at `path`.
     pub(crate) fn read(path: &Path) -> Result<Self, Stop> {
-        let mut content = Vec::new();
-        let read =
-            File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut content));
-        let read = read.map_err(|error| {
+        let file = File::open(path).map_err(|error| {
             let reason = format!("{} can't be read: {error}", path.display());
             match error.kind() {
-                ErrorKind::NotFound | ErrorKind::IsADirectory => Stop::Usage(reason),
+                ErrorKind::NotFound => Stop::Usage(reason),
                 _ => Stop::Refused(reason),
             }
         })?;
-        let results = match read as u64 {
-            ..=LONGEST => Results::parse(&content),
-            _ => Err(format!("it goes on after byte {LONGEST}, the most that one may have")),
-        };
-        results.map_err(|reason| {
+        Results::parse(BufReader::new(file)).map_err(|reason| {
             let path = path.display();
             Stop::Usage(format!("{path} is not a result file of the laboratory: {reason}"))
         })
     }
 
     /// Reads the content of a result file.
-    fn parse(content: &[u8]) -> Result<Self, String> {
-        let why = |error: serde_json::Error| error.to_string();
-        let Version { schema } = serde_json::from_slice(content).map_err(why)?;
-        if schema != SCHEMA {
-            return Err(format!(
-                "its schema is {schema}, and this program reads schema {SCHEMA}: measure again, or read it with the version that wrote it"
-            ));
-        }
-        let mut results: Results = serde_json::from_slice(content).map_err(why)?;
-        let rows: Vec<_> = results.sheets.iter().map(Sheet::row).collect();
-        let wrong = results.sheets.iter().find_map(wrong);
-        let twice =
-            || twice(rows.iter().map(|row| &**row)).map(|row| format!("it has {row} twice"));
-        if let Some(reason) = wrong.or_else(twice) {
-            return Err(reason);
-        }
-        for lane in results.sheets.iter_mut().flat_map(|sheet| &mut sheet.lanes) {
-            lane.class = targets::class(&lane.name);
+    fn parse(content: impl Read) -> Result<Self, String> {
+        let read = serde_json::from_reader::<_, Results>(content);
+        let mut results = read.map_err(|error| error.to_string())?;
+        for sheet in &mut results.sheets {
+            let (row, most) = (sheet.row(), sheet.metrics.len());
+            if sheet.headline >= most || sheet.lanes.iter().any(|lane| lane.values.len() > most) {
+                return Err(format!("{row} names a metric that it does not have"));
+            }
+            sheet.lanes.iter_mut().for_each(|lane| lane.class = targets::class(&lane.name));
         }
         Ok(results)
     }
@@ -380,11 +286,14 @@ impl Results {
         Ok(text)
     }
 
-    /// Every failure, with the sheet and the lane it stands in.
+    /// Every lane, with the sheet it stands in.
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = (&Sheet, &Lane)> {
+        self.sheets.iter().flat_map(|sheet| sheet.lanes.iter().map(move |lane| (sheet, lane)))
+    }
+
+    /// Every failure, with both.
     pub(crate) fn failures(&self) -> impl Iterator<Item = (&Sheet, &Lane, &str)> {
-        self.sheets.iter().flat_map(|sheet| {
-            sheet.lanes.iter().filter_map(move |lane| Some((sheet, lane, lane.failure.as_deref()?)))
-        })
+        self.lanes().filter_map(|(sheet, lane)| Some((sheet, lane, lane.failure.as_deref()?)))
     }
 }
 
@@ -424,7 +333,8 @@ mod tests {
 
     #[test]
     fn another_schema_is_not_read() {
-        let error = Results::parse(br#"{ "schema": 1, "results": 7 }"#).expect_err("an error");
+        let content = &br#"{ "schema": 1, "results": 7 }"#[..];
+        let error = Results::parse(content).expect_err("an error");
         assert!(error.contains("its schema is 1, and this program reads schema 2: measure again"));
     }
 }

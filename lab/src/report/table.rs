@@ -4,8 +4,7 @@ use super::quantity;
 use super::results::{Lane, Sheet};
 use super::speedup::{Speedup, Verdict};
 use crate::program::word;
-use crate::stats::{middle, outliers, sorted};
-use crate::usage::Spent;
+use crate::stats::sorted;
 use crate::workload::{Direction, Metric};
 
 /// Width of the column of names: the longest is a heading, `system-hop (less is better)`.
@@ -16,24 +15,10 @@ const NAME: usize = 29;
 pub(crate) enum Detail {
     /// None.
     None,
-    /// The compared metric, if it is a single one.
-    Headline,
     /// All but details.
     Usual,
     /// All.
     Verbose,
-}
-
-impl Detail {
-    /// Whether a table has this metric of a row.
-    pub(crate) fn shows(self, sheet: &Sheet, index: usize) -> bool {
-        match self {
-            Detail::None => false,
-            Detail::Headline => index == sheet.headline,
-            Detail::Usual => !sheet.metrics[index].is_detail,
-            Detail::Verbose => true,
-        }
-    }
 }
 
 /// The table of a row.
@@ -42,11 +27,9 @@ pub(crate) fn of(sheet: &Sheet, detail: Detail) -> String {
     for line in [&sheet.note, &sheet.noise].into_iter().flatten() {
         text += &format!("{line}\n");
     }
-    let metrics = sheet.measured().filter(|(index, _)| detail.shows(sheet, *index));
+    let is_shown = |metric: &Metric| detail == Detail::Verbose || !metric.is_detail;
+    let metrics = sheet.measured().filter(|(_, metric)| is_shown(metric));
     metrics.for_each(|(index, _)| text += &of_metric(sheet, index));
-    if detail == Detail::Verbose {
-        text += &of_runs(sheet);
-    }
     for lane in &sheet.lanes {
         if let Some(failure) = &lane.failure {
             text += &format!("  {:<NAME$}no number: {failure}\n", lane.name);
@@ -133,42 +116,7 @@ fn of_metric(sheet: &Sheet, index: usize) -> String {
         text += &format!("  {values}");
     }
     lines.iter().for_each(|(lane, cells)| text += &format!("\n{}", aligned(&lane.name, cells)));
-    let outliers = sheet.lanes.iter().filter_map(|lane| {
-        let samples = lane.samples(index);
-        let count = outliers(&samples);
-        (count > 0).then(|| format!("{} {count} of {}", lane.name, samples.len()))
-    });
-    let outliers: Vec<_> = outliers.collect();
-    if !outliers.is_empty() {
-        text += &format!("\n  outliers, all of them counted above: {}", outliers.join(", "));
-    }
     text + "\n"
-}
-
-/// The part of a table about the whole runs: medians over the rounds.
-fn of_runs(sheet: &Sheet) -> String {
-    let heads = ["wall time", "CPU time", "waited", "lost its CPU"];
-    let mut text = String::new();
-    for lane in &sheet.lanes {
-        if lane.spent.is_empty() || lane.failure.is_some() {
-            continue;
-        }
-        let cell = |unit: &str, value: fn(&Spent) -> f64| {
-            let values: Vec<_> = lane.spent.iter().map(value).collect();
-            quantity::known(middle(&values).filter(|value| value.is_finite()), unit)
-        };
-        let cells = [
-            cell("s", |spent| spent.wall),
-            cell("s", |spent| spent.usage.cpu()),
-            cell("switches", |spent| spent.usage.voluntary),
-            cell("switches", |spent| spent.usage.involuntary),
-        ];
-        if text.is_empty() {
-            text = aligned("whole runs, start to end", &heads) + "\n";
-        }
-        text += &(aligned(&lane.name, &cells) + "\n");
-    }
-    text
 }
 
 /// The targets with a number, the best first, each with the cells behind the name. None if the metric
@@ -181,7 +129,7 @@ pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
     let lanes = sheet.lanes.iter().filter_map(|lane| Some((lane.median(index)?, lane)));
     let mut lanes: Vec<_> = lanes.collect();
     lanes.sort_by(|(a, _), (b, _)| direction.order(*a, *b));
-    let best = sheet.best_peer(index);
+    let best = sheet.best(index, |lane| lane.is_peer);
     let ratio = |lane: &Lane| {
         let best = best?;
         let Speedup { middle, verdict, .. } = sheet.speedup(index, lane, best)?;
@@ -207,21 +155,6 @@ mod tests {
     use crate::report::results::{Lane, Sheet};
     use crate::target::Class;
     use crate::workload::Metric;
-
-    #[test]
-    fn an_outlying_round_is_noted_below_the_table() {
-        let sheet = |last: f64| Sheet {
-            metrics: vec![Metric::less("time", "s")],
-            lanes: vec![Lane {
-                values: vec![vec![1.0, 1.1, 1.0, 1.1, last]],
-                ..Lane::new("rayon", true, Class::Threads)
-            }],
-            ..Sheet::default()
-        };
-        let line = "\n  outliers, all of them counted above: rayon 1 of 5";
-        assert!(of(&sheet(9.0), Detail::Usual).ends_with(line));
-        assert!(!of(&sheet(1.0), Detail::Usual).contains("outliers"));
-    }
 
     #[test]
     fn a_thread_count_is_a_number_and_0_has_no_ratio() {

@@ -20,6 +20,12 @@ pub(crate) trait Tree: Copy + Send + Sync + 'static {
     /// The child with this number.
     fn child(self, index: u32) -> Self;
 
+    /// All of them.
+    #[inline]
+    fn children(self) -> impl Iterator<Item = Self> {
+        (0..self.width()).map(move |index| self.child(index))
+    }
+
     /// Adds the value to this thread's part of the answer. Returning it from task to task would be a join, and a counter
     /// for all threads would dominate the measurement.
     #[inline]
@@ -45,15 +51,22 @@ pub(crate) trait ForkJoin: Sized + 'static {
         root: impl FnOnce(&mut Self::Context<'_>) -> R + Send,
     ) -> R;
 
-    /// Runs both, at the same time if a thread is idle, and waits for both.
+    /// Runs both, at the same time if a thread is idle, and waits for both. Without a pool, or in one without forks, a fork is two
+    /// calls.
+    #[inline]
     fn join<A: Send, B: Send>(
         context: &mut Self::Context<'_>,
         a: impl FnOnce(&mut Self::Context<'_>) -> A + Send,
         b: impl FnOnce(&mut Self::Context<'_>) -> B + Send,
-    ) -> (A, B);
+    ) -> (A, B) {
+        (a(context), b(context))
+    }
 
-    /// Visits all nodes of the tree, with a task for each, and counts their values.
-    fn explore<T: Tree>(context: &mut Self::Context<'_>, root: T, answer: &'static Tally);
+    /// Visits all nodes of the tree, with a task for each if the pool has scopes, and counts their values.
+    fn explore<T: Tree>(_context: &mut Self::Context<'_>, root: T, answer: &'static Tally) {
+        root.count(answer);
+        root.children().for_each(|child| Self::explore(_context, child, answer));
+    }
 
     /// Calls `work` with each chunk of `length` items, and the chunk's number. The last may be shorter.
     #[inline]

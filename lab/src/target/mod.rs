@@ -57,6 +57,8 @@ pub(crate) struct Entry {
     pub(crate) elsewhere: Option<(&'static str, &'static str)>,
     /// The class.
     pub(crate) class: Class,
+    /// See [`Entry::runs`].
+    runs: fn(&str) -> bool,
     /// See [`Entry::threads`].
     threads: fn(u64, u64) -> u64,
 }
@@ -73,6 +75,7 @@ impl Entry {
             is_cold: false,
             elsewhere: None,
             class: Class::Threads,
+            runs: |_| true,
             threads,
         }
     }
@@ -102,9 +105,19 @@ impl Entry {
         Entry { class, ..self }
     }
 
+    /// The same with these programs of the family alone.
+    pub(crate) const fn only(self, runs: fn(&str) -> bool) -> Self {
+        Entry { runs, ..self }
+    }
+
     /// The same with another number of threads than it is started with.
     pub(crate) const fn with_threads(self, threads: fn(u64, u64) -> u64) -> Self {
         Entry { threads, ..self }
+    }
+
+    /// Whether it can run this program of the family.
+    pub(crate) fn runs(&self, program: &str) -> bool {
+        (self.runs)(program)
     }
 
     /// The most threads it has when started with `threads` threads and runs `tasks` tasks.

@@ -14,12 +14,11 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::sync::Semaphore;
 
-use super::echo::connect;
+use super::echo::{connect, serve};
 use crate::workloads::prelude::*;
 
 /// Options of `busy-io`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct BusyIo {
     /// Threads of the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
@@ -104,12 +103,6 @@ async fn timer<R: Runtime>(shared: &'static Shared) -> Vec<f64> {
         shared.tally.ran(number, TICK);
     }
     late
-}
-
-/// Sends back each byte, until the other end is gone.
-async fn serve<S: Source + Sink>(mut stream: S) {
-    let mut byte = [0];
-    while stream.fill(&mut byte).await.is_ok() && stream.put(&byte).await.is_ok() {}
 }
 
 /// Tells the chains and the timer to end when it is dropped, so nothing computes beside later runs.
@@ -199,10 +192,6 @@ impl Workload for BusyIo {
         has_tasks(target)
     }
 
-    fn further_threads(&self) -> usize {
-        1
-    }
-
     fn files(&self) -> u64 {
         2
     }
@@ -224,7 +213,7 @@ impl RuntimeWorkload for BusyIo {
         let mut connections = connect(1)?;
         let (client, server) = connections.pop().expect("one");
         runtime.block_on(async {
-            let server = runtime.spawn(serve(R::stream(server)?))?;
+            let server = runtime.spawn(serve::<1>(R::stream(server)?))?;
             let (mut meter, lap) = (Meter::default(), Lap::begin());
             let timer = runtime.spawn(timer::<R>(shared))?;
             for chain in 0..self.chains as u32 {

@@ -13,21 +13,39 @@ pub(crate) struct Chains {
 }
 
 /// A task of a chain: three words with a submitter of one word.
-pub(crate) struct Link<S> {
+struct Link<S> {
     /// Spawns the next task.
-    pub(crate) inside: S,
+    inside: S,
     /// Which chain it is.
-    pub(crate) message: u32,
+    message: u32,
     /// Tasks that follow this one.
-    pub(crate) left: u32,
+    left: u32,
     /// The state shared by all tasks.
-    pub(crate) shared: &'static Shared<Chains>,
+    shared: &'static Shared<Chains>,
+}
+
+/// Submits the first tasks of the chains of the producer `index`, each with as many further ones as `left` says.
+pub(crate) fn producer<O: Submit, I: Submit>(
+    pool: &Running<O, I>,
+    bench: &Bench,
+    shared: &'static Shared<Chains>,
+    index: u32,
+    [messages, left]: [u64; 2],
+) -> impl Fn() + Send + use<O, I> {
+    let (outside, inside, fault) = (pool.outside(), pool.inside(), bench.fault);
+    let (messages, left) = (messages as u32, left as u32);
+    move || {
+        fault.tasks(index * messages..(index + 1) * messages).for_each(|message| {
+            let link = Link { inside: inside.clone(), message, left, shared };
+            outside.submit(move || link.run());
+        });
+    }
 }
 
 impl<S: Submit> Link<S> {
     /// Does this task's work, spawning the next one in the middle of it.
     #[inline]
-    pub(crate) fn run(self) {
+    fn run(self) {
         let Link { inside, message, left, shared } = self;
         grind(shared.own.pre);
         if let Some(next) = left.checked_sub(1) {

@@ -1,10 +1,9 @@
 //! The price of creating a nearly empty task, and of waiting for its end.
 
-use std::future::Future;
-
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 
+use crate::setup::all;
 use crate::workloads::prelude::*;
 
 /// Whether tasks or threads are created.
@@ -31,7 +30,6 @@ pub(crate) enum Shape {
 
 /// Options of `creation`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Creation {
     /// Whether tasks or threads are created.
     #[arg(long, value_enum, default_value = "task")]
@@ -183,14 +181,6 @@ impl Creation {
         let ((create, create_sd), (begin, begin_sd)) = (moments(&creations), moments(&begins));
         Ok([create, create_sd, begin, begin_sd])
     }
-}
-
-/// Waits for all of these, once all of them are spawned.
-async fn all<T: Future>(tasks: impl Iterator<Item = io::Result<T>>) -> io::Result<()> {
-    for task in tasks.collect::<io::Result<Vec<_>>>()? {
-        task.await;
-    }
-    Ok(())
 }
 
 /// Spawns the task with this number, which spawns the next; an error if it can't be spawned.

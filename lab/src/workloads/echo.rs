@@ -13,7 +13,6 @@ use crate::workloads::prelude::*;
 
 /// Options of `echo`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Echo {
     /// Connections, each with a client, which has one request in flight at a time.
     #[arg(long, default_value_t = 64, value_parser = whole::<1, { limits::MAX_CONNECTIONS }>)]
@@ -63,10 +62,6 @@ impl Workload for Echo {
         2 * self.connections
     }
 
-    fn further_threads(&self) -> usize {
-        usize::from(self.rate.is_some())
-    }
-
     fn quiet(&self) -> Duration {
         self.rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate as u32)
     }
@@ -84,7 +79,7 @@ impl RuntimeWorkload for Echo {
         runtime.block_on(async {
             let (mut servers, mut clients, mut due) = (Vec::new(), Vec::new(), Vec::new());
             for (number, (client, server)) in connections.into_iter().enumerate() {
-                servers.push(runtime.spawn(serve(R::stream(server)?))?);
+                servers.push(runtime.spawn(serve::<MESSAGE>(R::stream(server)?))?);
                 let fault = if number == 0 { bench.fault } else { Fault::None };
                 let stream = R::stream(client)?;
                 let client = Client { stream, number: number as u32, next: 0, tally: bench.tally };
@@ -162,9 +157,9 @@ fn pace(clients: &[mpsc::UnboundedSender<Instant>], rate: u64, each: u32, tally:
     }
 }
 
-/// Sends back all received bytes, until the client closes the connection.
-async fn serve<S: Source + Sink>(mut stream: S) {
-    let mut message = [0; MESSAGE];
+/// Sends back each message of this many bytes, until the client closes the connection.
+pub(super) async fn serve<const BYTES: usize>(mut stream: impl Source + Sink) {
+    let mut message = [0; BYTES];
     while stream.fill(&mut message).await.is_ok() && stream.put(&message).await.is_ok() {}
 }
 

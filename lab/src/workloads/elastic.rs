@@ -13,7 +13,6 @@ use crate::workloads::prelude::*;
 
 /// Options of `elastic`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Elastic {
     /// Threads kept by the pool.
     #[arg(long, default_value_t = 1, value_parser = whole::<0, { limits::MAX_THREADS }>)]
@@ -86,7 +85,7 @@ impl Workload for Elastic {
         if self.core > self.max {
             return Err(Stop::Usage("--core must be at most --max".to_owned()));
         }
-        limits::product("jobs", &[self.jobs, self.bursts], limits::MAX_TASKS).map(drop)
+        Ok(())
     }
 
     fn threads(&self) -> usize {

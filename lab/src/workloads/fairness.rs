@@ -14,7 +14,6 @@ use rand::{RngExt, SeedableRng};
 
 /// Options of `fairness`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Fairness {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]

@@ -5,7 +5,6 @@ use crate::workloads::prelude::*;
 
 /// Options of `fan-out`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct FanOut {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
@@ -61,10 +60,6 @@ impl Workload for FanOut {
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p50" "p90" "p99" "p99.9" "max";
     };
-
-    fn check(&self) -> Result<(), Stop> {
-        limits::product("tasks", &[1 + self.children, self.shots], limits::MAX_TASKS).map(drop)
-    }
 
     fn expected(&self) -> Sum {
         // The parent counts as the child after the last.

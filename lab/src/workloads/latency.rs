@@ -2,12 +2,11 @@
 
 use std::sync::Barrier;
 
-use super::chain::{Chains, Link};
+use super::chain::{Chains, producer};
 use crate::workloads::prelude::*;
 
 /// Options of `latency`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Latency {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
@@ -57,15 +56,9 @@ impl Workload for Latency {
 
     fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers, self.messages];
-        let messages = limits::product("messages of a burst", &messages, limits::MAX_MESSAGES)?;
-        let tasks = [messages, 1 + self.amplification, self.most()];
-        limits::product("tasks", &tasks, limits::MAX_TASKS)?;
-        Ok(())
-    }
-
-    fn further_threads(&self) -> usize {
-        // The waiting thread is the first of the producers.
-        self.producers as usize - 1
+        limits::product("messages of a burst", &messages, limits::MAX_MESSAGES)?;
+        let tasks = [self.producers, self.messages, 1 + self.amplification, self.most()];
+        limits::product("tasks", &tasks, limits::MAX_TASKS)
     }
 
     fn quiet(&self) -> Duration {
@@ -85,9 +78,10 @@ impl PoolWorkload for Latency {
     fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
         let shared = Shared::leak(bench, Chains { pre: 0, post: 0, are_awaited: true });
         let ready = Arc::new(Barrier::new(self.producers as usize));
+        let chains = [self.messages, self.amplification];
         let over = Arc::new(AtomicBool::new(false));
         for index in 1..self.producers as u32 {
-            let producer = self.producer(pool, bench, shared, index);
+            let producer = producer(pool, bench, shared, index, chains);
             let (ready, over) = (Arc::clone(&ready), Arc::clone(&over));
             on_thread(move || {
                 loop {
@@ -100,7 +94,7 @@ impl PoolWorkload for Latency {
                 }
             });
         }
-        let (producer, mut meter) = (self.producer(pool, bench, shared, 0), Meter::default());
+        let (producer, mut meter) = (producer(pool, bench, shared, 0, chains), Meter::default());
         let mut times = Vec::with_capacity(self.most() as usize);
         let first = shared.epoch.nanos();
         while !self.is_done(&times) {
@@ -152,24 +146,6 @@ impl Latency {
     /// The tasks of a burst.
     fn burst(&self) -> Sum {
         Sum::grid(self.producers * self.messages, 1 + self.amplification)
-    }
-
-    /// Submits the tasks of the producer `index` in a burst.
-    fn producer<O: Submit, I: Submit>(
-        &self,
-        pool: &Running<O, I>,
-        bench: &Bench,
-        shared: &'static Shared<Chains>,
-        index: u32,
-    ) -> impl Fn() + Send + use<O, I> {
-        let (outside, inside, fault) = (pool.outside(), pool.inside(), bench.fault);
-        let (messages, left) = (self.messages as u32, self.amplification as u32);
-        move || {
-            fault.tasks(index * messages..(index + 1) * messages).for_each(|message| {
-                let link = Link { inside: inside.clone(), message, left, shared };
-                outside.submit(move || link.run());
-            });
-        }
     }
 }
 

@@ -16,7 +16,6 @@ use crate::workloads::prelude::*;
 
 /// Options of `memory`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Memory {
     /// Waiting tasks at the end; there are a quarter of them, half, and three quarters before.
     #[arg(
@@ -72,9 +71,8 @@ impl RuntimeWorkload for Memory {
             }
             made = size as u32;
             runtime.block_on(all_wait(size, bench.tally))?;
-            for (points, read) in points.iter_mut().zip([apart::bytes, apart::reserved]) {
-                let bytes = read().map_err(|error| Failure::Told(error.to_string()))?;
-                points.push((size as f64, bytes as f64));
+            for (points, place) in points.iter_mut().zip([apart::BYTES, apart::RESERVED]) {
+                points.push((size as f64, apart::bytes(place)? as f64));
             }
         }
         meter.end(&lap);

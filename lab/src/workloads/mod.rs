@@ -121,7 +121,7 @@ pub(crate) mod prelude {
     pub(crate) use crate::targets::pools::Pools;
     pub(crate) use crate::targets::runtimes::{Runtimes, has_tasks};
     pub(crate) use crate::work::{grind, units_for};
-    pub(crate) use crate::workload::{Bench, Meaning, Metric, Outcome, Params, fields, metrics};
+    pub(crate) use crate::workload::{Bench, Metric, Outcome, Params, fields, metrics};
     pub(crate) use crate::workload::{PoolWorkload, RuntimeWorkload, Workload};
     pub(crate) use crate::workloads::shared::Shared;
 }

@@ -4,7 +4,6 @@ use crate::workloads::prelude::*;
 
 /// Options of `ramp-up`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct RampUp {
     /// Threads of the pool.
     #[arg(long, default_value_t = 8, value_parser = whole::<1, { limits::MAX_THREADS }>)]
@@ -85,10 +84,6 @@ impl Workload for RampUp {
 
     fn params(&self) -> Params {
         fields(&RampUp { jobs: Some(self.jobs()), ..self.clone() })
-    }
-
-    fn check(&self) -> Result<(), Stop> {
-        limits::product("jobs", &[self.jobs(), self.shots], limits::MAX_TASKS).map(drop)
     }
 
     fn quiet(&self) -> Duration {

@@ -6,13 +6,12 @@ use std::thread::{self, ThreadId};
 
 use crate::setup::started;
 use crate::target::fork::Start;
-use crate::targets::forks::{Forks, has_only_loops, is_foreign, may_borrow};
+use crate::targets::forks::Forks;
 use crate::workload::ForkWorkload;
 use crate::workloads::prelude::*;
 
 /// Options of `steal`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Steal {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<2, { limits::MAX_THREADS }>)]
@@ -43,11 +42,7 @@ impl Workload for Steal {
     };
 
     fn is_for(&self, target: &Entry) -> bool {
-        // The sequential target has no other thread.
-        target.name != "sequential"
-            && may_borrow(target)
-            && !is_foreign(target)
-            && !has_only_loops(target)
+        target.runs(Self::NAME)
     }
 
     fn expected(&self) -> Sum {

@@ -23,7 +23,6 @@ pub(crate) enum Pattern {
 
 /// Options of `submit`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Submit {
     /// The number of submitting threads, and the jobs.
     #[arg(long, value_enum, default_value = "sleepers")]
@@ -56,12 +55,7 @@ impl Workload for Submit {
 
     fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers(), self.messages];
-        limits::product("messages of all threads", &messages, limits::MAX_MESSAGES).map(drop)
-    }
-
-    fn further_threads(&self) -> usize {
-        // The measuring thread is the first of the producers.
-        self.producers() as usize - 1
+        limits::product("messages of all threads", &messages, limits::MAX_MESSAGES)
     }
 
     fn quiet(&self) -> Duration {

@@ -4,12 +4,11 @@
 use std::panic;
 use std::sync::Barrier;
 
-use super::chain::{Chains, Link};
+use super::chain::{Chains, producer};
 use crate::workloads::prelude::*;
 
 /// Options of `throughput`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Throughput {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
@@ -41,14 +40,9 @@ impl Workload for Throughput {
     };
 
     fn check(&self) -> Result<(), Stop> {
-        let messages = [self.producers, self.messages];
-        let messages = limits::product("messages", &messages, limits::MAX_MESSAGES)?;
-        limits::product("tasks", &[messages, 1 + self.amplification], limits::MAX_TASKS)?;
-        Ok(())
-    }
-
-    fn further_threads(&self) -> usize {
-        self.producers as usize
+        limits::product("messages", &[self.producers, self.messages], limits::MAX_MESSAGES)?;
+        let tasks = [self.producers, self.messages, 1 + self.amplification];
+        limits::product("tasks", &tasks, limits::MAX_TASKS)
     }
 
     fn expected(&self) -> Sum {
@@ -61,19 +55,15 @@ impl PoolWorkload for Throughput {
         let chains = Chains { pre: self.pre, post: self.post, are_awaited: false };
         let shared = Shared::leak(bench, chains);
         let ready = Arc::new(Barrier::new(self.producers as usize + 1));
-        let producers: Vec<_> = (0..self.producers)
+        let producers: Vec<_> = (0..self.producers as u32)
             .map(|index| {
-                let (outside, inside) = (pool.outside(), pool.inside());
-                let (ready, this, fault) = (Arc::clone(&ready), self.clone(), bench.fault);
+                let chains = [self.messages, self.amplification];
+                let producer = producer(pool, bench, shared, index, chains);
+                let ready = Arc::clone(&ready);
                 on_thread(move || {
                     ready.wait();
                     let begun = Instant::now();
-                    let (messages, left) = (this.messages as u32, this.amplification as u32);
-                    let first = index as u32 * messages;
-                    fault.tasks(first..first + messages).for_each(|message| {
-                        let link = Link { inside: inside.clone(), message, left, shared };
-                        outside.submit(move || link.run());
-                    });
+                    producer();
                     begun
                 })
             })

@@ -5,7 +5,6 @@ use std::hint;
 
 /// Options of `wake`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Wake {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]

@@ -97,19 +97,19 @@ fn chart_options_choose_its_content() {
 fn a_missing_row_is_answered_with_the_present_ones() {
     let (_folder, results) = folder(&report().to_string());
     for (arguments, reason) in [
-        (&["--workload", "wake"][..], "it has throughput, fairness"),
+        (
+            &["--workload", "wake"][..],
+            "leave 0 rows, and not one, of: throughput --pre 0 --threads 2; fairness ",
+        ),
         (
             &["--workload", "fairness"],
-            "--where must choose one set of options and leaves 2 of: --threads 1 --millis 20; --threads 2 --millis 20",
+            "leave 2 rows, and not one, of: throughput --pre 0 --threads 2; fairness --threads 1",
         ),
-        (
-            &["--workload", "fairness", "--where", "threads=3"],
-            "leaves 0 of: --threads 1 --millis 20; ",
-        ),
-        (&["--workload", "fairness", "--where", "core=3"], "leaves 0 of: --threads 1"),
+        (&["--workload", "fairness", "--where", "threads=3"], "leave 0 rows"),
+        (&["--workload", "fairness", "--where", "core=3"], "leave 0 rows"),
         (&["--workload", "throughput", "--metric", "p50"], "it has rate"),
-        (&["--workload", "throughput", "--targets", "tokio"], "there are rayon, brigade"),
-        (&["--workload", "throughput", "--where", "threads"], "leaves 0 of: --pre 0 --threads 2"),
+        (&["--workload", "throughput", "--targets", "tokio"], "has no result of tokio"),
+        (&["--workload", "throughput", "--where", "threads"], "leave 0 rows"),
         (&["--workload", "throughput", "--target", "rayon"], "--target"),
         (&["--workload", "throughput", "--rounds", "3"], "--rounds"),
         (&[], "--workload"),
@@ -140,10 +140,11 @@ fn a_file_without_results_says_so() {
         assert!(errors(&output).contains(reason), "{content}: {}", errors(&output));
     }
     let (folder, _) = folder("");
-    for path in [folder.path().join("missing"), folder.path().to_owned()] {
-        let output = chart(&path, &["--workload", "throughput"]);
+    let missing = folder.path().join("missing");
+    for (path, reason) in [(&*missing, "can't be read"), (folder.path(), "directory")] {
+        let output = chart(path, &["--workload", "throughput"]);
         assert_eq!(code(&output), Some(2), "{}", errors(&output));
-        assert!(errors(&output).contains("can't be read"), "{}", errors(&output));
+        assert!(errors(&output).contains(reason), "{}", errors(&output));
     }
 }
 

@@ -51,7 +51,7 @@ fn a_bad_number_is_refused_before_any_thread() {
         "{}",
         errors(&allowed)
     );
-    let bad = ["0", "-1", "0x10", "1e3", "٣", "", "18446744073709551616", "4097", "1000000"];
+    let bad = ["0", "0x10", "1e3", "٣", "", "18446744073709551616", "4097", "1000000"];
     check_all(&bad, |number| {
         let refused = with_one_thread(&["wake", "--threads", number]).expect("as before");
         assert_eq!(code(&refused), Some(2), "{number:?}: {}", errors(&refused));
@@ -107,37 +107,16 @@ fn a_special_file_is_soon_refused_and_left() {
     let path = |name: &str| folder.path().join(name);
     std::os::unix::fs::symlink("nowhere", path("dangling")).expect("a link");
     assert!(Command::new("mkfifo").arg(path("pipe")).status().expect("a shell's tool").success());
-    let options = ["--json", "--html"];
-    let cases: Vec<_> = options
-        .iter()
-        .flat_map(|option| [("dangling", 3), ("pipe", 2)].map(|(name, code)| (option, name, code)))
-        .collect();
-    check_all(&cases, |(option, name, expected)| {
+    check_all(&[("dangling", 3), ("pipe", 2)], |(name, expected)| {
         // Nothing reads from the pipe: who opens it to write waits for that.
         let mut command = lab(TINY);
-        let output = run(command.arg(option).arg(path(name)).arg("--force"));
-        assert_eq!(code(&output), Some(*expected), "{option} {name}: {}", errors(&output));
+        let output = run(command.arg("--json").arg(path(name)).arg("--force"));
+        assert_eq!(code(&output), Some(*expected), "{name}: {}", errors(&output));
         assert!(errors(&output).contains(name), "{}", errors(&output));
         assert_eq!(text(&output), "", "nothing ran");
     });
     assert!(path("dangling").is_symlink() && !path("nowhere").exists());
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2, "nothing is left");
-}
-
-#[test]
-fn a_file_beyond_its_limit_fails_the_run_and_leaves_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("results.json");
-    fs::write(&path, "old").expect("a file");
-    let output = run(after("ulimit -f 1", TINY).arg("--force").arg("--json").arg(&path));
-    assert_eq!(code(&output), Some(1), "{}", errors(&output));
-    assert!(
-        errors(&output).contains("results.json not written: File too large"),
-        "{}",
-        errors(&output)
-    );
-    assert_eq!(fs::read_to_string(&path).expect("the old one"), "old");
-    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "no temporary file");
 }
 
 #[test]
@@ -236,16 +215,32 @@ fn a_second_signal_ends_it_beside_a_full_pipe() {
 }
 
 #[test]
+fn a_file_beyond_its_limit_fails_the_run_and_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("results.json");
+    fs::write(&path, "old").expect("a file");
+    let output = run(after("ulimit -f 1", TINY).arg("--force").arg("--json").arg(&path));
+    assert_eq!(code(&output), Some(1), "{}", errors(&output));
+    assert!(
+        errors(&output).contains("results.json not written: File too large"),
+        "{}",
+        errors(&output)
+    );
+    assert_eq!(fs::read_to_string(&path).expect("the old one"), "old");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "no temporary file");
+}
+
+#[test]
 fn a_process_limit_is_named_or_ends_it() {
     let tiny = |limit: &str| run(after(limit, TINY).args(["--json", "-"]));
     for files in [4, 5, 8, 15] {
         let output = tiny(&format!("ulimit -n {files}"));
         assert_eq!(code(&output), Some(3), "{files}: {}", errors(&output));
         let reason =
-            format!("needs 16 open files, and the limit RLIMIT_NOFILE (ulimit -n) is {files}");
+            format!("needs 32 open files, and the limit RLIMIT_NOFILE (ulimit -n) is {files}");
         assert!(errors(&output).contains(&reason), "{}", errors(&output));
     }
-    assert_eq!(code(&tiny("ulimit -n 16")), Some(0));
+    assert_eq!(code(&tiny("ulimit -n 32")), Some(0));
     for kilobytes in [64, 256, 1_000] {
         let output = tiny(&format!("ulimit -s {kilobytes}"));
         assert_eq!(code(&output), Some(3), "{kilobytes}: {}", errors(&output));
@@ -256,11 +251,6 @@ fn a_process_limit_is_named_or_ends_it() {
         assert!(errors(&output).contains(&reason), "{}", errors(&output));
     }
     assert_eq!(code(&tiny("ulimit -c 0")), Some(0));
-    let output =
-        run(after("ulimit -v 400000", ["wake", "--threads", "4096"]).stdout(Stdio::null()));
-    assert_eq!(code(&output), Some(3), "{}", errors(&output));
-    let reason = "the limit RLIMIT_AS (ulimit -v) is 409600000 bytes";
-    assert!(errors(&output).contains(reason), "{}", errors(&output));
 }
 
 #[test]
@@ -296,28 +286,16 @@ fn the_report_says_threads_shared_a_cpu() {
 }
 
 #[test]
-fn sparse_files_and_repeated_options_are_refused() {
+fn a_sparse_file_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
     File::create(&path).and_then(|file| file.set_len(10 << 30)).expect("a sparse file");
-    let refused = |reason: &str| {
-        for arguments in [&["report"][..], &["compare", "/dev/null"]] {
-            // It reads no more than fits.
-            let output = run(after("ulimit -v 400000", arguments).arg(&path));
-            assert_eq!(code(&output), Some(2), "{}", errors(&output));
-            assert!(errors(&output).contains(reason) || arguments.len() > 1, "{}", errors(&output));
-        }
-    };
-    refused("results.json is not a result file of the laboratory: it goes on after byte");
-    let output = run(lab(TINY).args(["--json", "-"]));
-    let good = text(&output);
-    let twice = good.replacen("\"shots\": 2", "\"shots\": 1, \"shots\": 2", 1);
-    assert_ne!(good, twice);
-    fs::write(&path, twice).expect("a file");
-    refused("duplicate option `shots` at line ");
-    let twice = good.replacen("\"complete\": true", "\"complete\": true, \"complete\": true", 1);
-    fs::write(&path, twice).expect("a file");
-    refused("duplicate field `complete` at line 3 column");
+    for arguments in [&["report"][..], &["compare", "/dev/null"]] {
+        // It reads no more than it needs.
+        let output = run(after("ulimit -v 400000", arguments).arg(&path));
+        assert_eq!(code(&output), Some(2), "{}", errors(&output));
+        assert!(errors(&output).contains("is not a result file of the laboratory"));
+    }
 }
 
 #[test]
@@ -326,7 +304,7 @@ fn surroundings_change_no_machine_readable_output() {
     let path = folder.path().join("results.json");
     assert_eq!(code(&run(lab(TINY).arg("--json").arg(&path))), Some(0));
     let shown = |first: &str| {
-        let output = run(after(first, ["report"]).arg(&path).args(["--html", "-"]));
+        let output = run(after(first, ["report"]).arg(&path));
         assert_eq!(code(&output), Some(0), "{first}: {}", errors(&output));
         text(&output)
     };

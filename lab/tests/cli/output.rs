@@ -8,18 +8,6 @@ use std::process::Stdio;
 use crate::{TINY, code, errors, json, lab, run, text};
 
 #[test]
-fn no_file_is_both_the_results_and_the_page() {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (json, html) in [("a", "a"), ("./a", "a"), ("-", "-")] {
-        let line = ["--json", json, "--html", html];
-        let output = run(lab(TINY).args(line).current_dir(&folder));
-        assert_eq!(code(&output), Some(2), "{line:?}: {}", errors(&output));
-        assert!(errors(&output).contains("need a file each"), "{}", errors(&output));
-    }
-    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
-}
-
-#[test]
 fn only_force_replaces_an_old_result() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");

@@ -1,4 +1,4 @@
-//! A report shows what a result file says, on one page that needs no other. Nothing in the file becomes a part of the page.
+//! A report shows what a result file says. Nothing in the file commands the terminal.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,9 +7,9 @@ use std::process::Output;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{TINY, code, errors, lab, run, sheet, text};
+use crate::{TINY, code, errors, json as json_of, lab, list, run, sheet, text};
 
-/// A name that HTML, SVG, a shell and a terminal would interpret.
+/// A name that a shell and a terminal would interpret.
 const HOSTILE: &str = "</style><script>alert(1)</script>'\"&|`$(id)\u{1b}[31m\u{202e}";
 
 /// A result file: a sweep over threads, a row with percentiles, and one with hostile words.
@@ -61,69 +61,11 @@ fn shown(report: &Value, arguments: &[&str]) -> Output {
     run(lab(["report"]).arg(results).args(arguments))
 }
 
-/// The page of this result file.
-fn page(report: &Value) -> String {
-    let output = shown(report, &["--html", "-"]);
+/// The tables of this result file.
+fn tables(report: &Value) -> String {
+    let output = shown(report, &[]);
     assert_eq!((code(&output), errors(&output)), (Some(0), String::new()));
     text(&output)
-}
-
-/// The parts of `page` from `start` to the next `end`.
-fn parts<'a>(page: &'a str, start: &str, end: &str) -> Vec<&'a str> {
-    page.split(start).skip(1).map(|part| part.split(end).next().unwrap_or_default()).collect()
-}
-
-#[test]
-fn every_row_has_picture_tables_and_command() {
-    let page = page(&report());
-    let row = |index: usize| parts(&page, &format!("<section id=\"row-{index}\""), "</section>")[0];
-    for index in 0..5 {
-        assert_eq!(row(index).matches("<svg ").count(), 1, "{}", row(index));
-    }
-    for word in
-        ["It stands for burst.", "A note on burst.", "burst-pool                   no number: &lt;"]
-    {
-        assert!(row(3).contains(word), "{word}: {page}");
-    }
-    let command = "brigade-lab throughput --threads 4 --rounds 5 --target rayon,brigade,tokio";
-    assert!(row(2).contains(command), "{page}");
-    assert!(page.contains("\nboard: a board</pre>"), "{page}");
-}
-
-#[test]
-fn the_answer_comes_first_with_links() {
-    let page = page(&report());
-    let (answer, burst) = (page.find("id=\"answer\""), page.find("id=\"row-3\""));
-    assert!(answer.is_some_and(|answer| burst.is_some_and(|burst| answer < burst)), "{page}");
-    let line = parts(&page, "href=\"#row-2\"", "</tr>").concat();
-    for part in ["--threads 4", "4.00 (", "12.0 M/s", "rayon 3.00 M/s", "faster"] {
-        assert!(line.contains(part), "{part}: {line}");
-    }
-    let ids = parts(&page, " id=\"", "\"");
-    for link in parts(&page, "href=\"#", "\"") {
-        assert!(ids.contains(&link), "{link}: {ids:?}");
-    }
-    assert_eq!(page.matches("<table").count(), page.matches("<caption").count());
-    assert_eq!(page.matches("<th ").count(), page.matches("scope=").count());
-}
-
-#[test]
-fn the_page_is_self_contained() {
-    let page = page(&report());
-    assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\">"), "{page}");
-    // The name of SVG, which nothing loads.
-    let page = page.replace("http://www.w3.org/2000/svg", "");
-    for part in
-        ["http:", "https:", "src=", "url(", "@import", "<link", "<script", "<iframe", "\u{1b}"]
-    {
-        assert!(!page.contains(part), "{part}: {page}");
-    }
-    assert_eq!(page.matches("</style>").count(), 1, "{page}");
-    let escaped =
-        "&lt;/style&gt;&lt;script&gt;alert(1)&lt;/script&gt;'&quot;&amp;|`$(id)\\u{1b}[31m";
-    assert!(page.matches(escaped).count() > 5, "{page}");
-    // What is to be copied into a shell is one word there.
-    assert!(page.contains("brigade-lab '&lt;/style&gt;"), "{page}");
 }
 
 #[test]
@@ -148,7 +90,7 @@ fn a_percentile_of_few_values_is_refused() {
 }
 
 #[test]
-fn a_report_without_a_place_is_the_tables() {
+fn a_report_has_the_tables_and_the_answer() {
     let output = shown(&report(), &[]);
     assert_eq!((code(&output), errors(&output)), (Some(0), String::new()));
     let said = text(&output);
@@ -161,8 +103,7 @@ fn a_report_without_a_place_is_the_tables() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    assert!(!said.contains("sender") && !said.contains('\u{1b}'), "{said}");
-    assert!(text(&shown(&report(), &["--verbose"])).contains("\n  sender (less is better)"));
+    assert!(!said.contains('\u{1b}'), "{said}");
 }
 
 #[test]
@@ -172,11 +113,8 @@ fn a_poor_file_is_shown_as_far_as_it_goes() {
     for sheet in short["sheets"].as_array_mut().expect("sheets") {
         sheet.as_object_mut().expect("a row").remove("note");
     }
-    let short = page(&short);
-    assert!(
-        short.contains("4.00 (4.00 to 4.00)") && short.matches("<svg ").count() == 5,
-        "{short}"
-    );
+    let short = tables(&short);
+    assert!(short.contains("4.00 (4.00 to 4.00)"), "{short}");
 
     let mut odd = report();
     let samples = [json!([1e308, -1e308, 1e-308, 0.0]), json!([]), json!([0.0]), json!([-1.0])];
@@ -188,10 +126,9 @@ fn a_poor_file_is_shown_as_far_as_it_goes() {
             }
         }
     }
-    let odd = page(&odd);
-    let drawn = parts(&odd, "<svg", "</svg>").concat();
-    for number in ["NaN", "inf", "e308", "\"-"] {
-        assert!(!drawn.replace("1.00e308", "").contains(number), "{number}: {drawn}");
+    let odd = tables(&odd);
+    for number in ["NaN", "inf"] {
+        assert!(!odd.contains(number), "{number}: {odd}");
     }
     let mut empty = report();
     let mut failed = sheet("wake", json!({}), &[("start", "s", "lower")], &[]);
@@ -199,29 +136,21 @@ fn a_poor_file_is_shown_as_far_as_it_goes() {
         |name: &str| json!({ "name": name, "peer": name == "rayon", "failure": "lost a job" });
     failed["lanes"] = json!(["brigade", "rayon"].map(failure));
     empty["sheets"] = json!([failed]);
-    assert_eq!(
-        page(&empty).matches(" no number: lost a job\n").count()
-            + page(&empty).matches(" no number: lost a job<").count(),
-        4
-    );
-    assert!(text(&shown(&empty, &[])).contains("nothing to compare in 1"));
+    assert_eq!(tables(&empty).matches(" no number: lost a job\n").count(), 2);
+    assert!(tables(&empty).contains("nothing to compare in 1"));
     empty["sheets"] = json!([]);
     empty["complete"] = json!(false);
-    assert!(page(&empty).contains("Not complete"), "an interrupted run");
+    assert!(tables(&empty).contains("not complete"), "an interrupted run");
 }
 
 #[test]
-fn a_damaged_file_gets_one_line_and_no_page() {
+fn a_damaged_file_gets_one_line() {
     let good = report().to_string();
     let with = |change: &dyn Fn(&mut Value)| {
         let mut report = report();
         change(&mut report["sheets"]);
         report.to_string()
     };
-    let twice = with(&|sheets| sheets[1] = sheets[0].clone());
-    let same = with(&|sheets| sheets[0]["lanes"][1] = sheets[0]["lanes"][0].clone());
-    let alike = with(&|sheets| sheets[3]["metrics"][1] = sheets[3]["metrics"][0].clone());
-    let long = with(&|sheets| sheets[0]["lanes"][0]["values"][0] = json!(vec![1.0; 1_001]));
     let headless = with(&|sheets| sheets[0]["headline"] = json!(1));
     let wide = with(&|sheets| sheets[0]["lanes"][0]["values"] = json!([[1.0], [1.0]]));
     for (content, reason) in [
@@ -231,61 +160,31 @@ fn a_damaged_file_gets_one_line_and_no_page() {
         (good.replacen("\"schema\":2", "\"schema\":1", 1), "reads schema 2: measure again"),
         (good.replacen("[2700000.0", "[NaN", 1), "expected value at line 1 column"),
         (format!("{{\"schema\": 2, \"x\": {}", "[".repeat(100_000)), "at line 1 column"),
-        (long, "rayon has more than 1000 rounds in throughput --threads 1"),
-        (twice, "it has throughput --threads 1 twice"),
-        (same, "it has rayon in throughput --threads 1 twice"),
-        (alike, "it has p50 in burst --gap-ms 1 twice"),
         (headless, "throughput --threads 1 names a metric that it does not have"),
         (wide, "throughput --threads 1 names a metric that it does not have"),
     ] {
-        let (folder, results) = folder(content.as_bytes());
-        let page = folder.path().join("page.html");
-        let output = run(lab(["report"]).arg(results).arg("--html").arg(&page));
+        let (_folder, results) = folder(content.as_bytes());
+        let output = run(lab(["report"]).arg(results));
         assert_eq!(code(&output), Some(2), "{reason}: {}", errors(&output));
         assert!(errors(&output).contains("results.json is not a result file of the laboratory: "));
         assert!(errors(&output).contains(reason), "{reason}: {}", errors(&output));
-        assert!(!page.exists() && text(&output).is_empty());
+        assert!(text(&output).is_empty());
     }
 }
 
 #[test]
-fn no_file_is_replaced_by_mistake() {
-    let good = report().to_string();
-    let (folder, results) = folder(good.as_bytes());
-    let page = folder.path().join("page.html");
-    fs::write(&page, "old").expect("an old page");
-    let paths = [&results, &page].map(|path| path.to_str().expect("a path"));
-    for (arguments, reason) in [
-        (&["--html", paths[1]][..], "exists; --force replaces it"),
-        (&["--html", paths[0], "--force"], "must not replace its result file"),
-        (&["--html", paths[1], "--json", "-"], "--json"),
-        (&["--force"], "--force replaces the file of --json or --html"),
-        (&["--html", "page.html", "--rounds", "3"], "--rounds"),
-        (&["--json", "-"], "--json"),
-    ] {
-        let output = run(lab(["report"]).arg(&results).args(arguments));
-        assert_eq!(code(&output), Some(2), "{arguments:?}: {}", errors(&output));
-        assert!(errors(&output).contains(reason), "{reason}: {}", errors(&output));
+fn a_report_writes_no_file() {
+    let (_folder, results) = folder(report().to_string().as_bytes());
+    for option in [&["--json", "-"][..], &["--force"], &["--rounds", "3"]] {
+        let output = run(lab(["report"]).arg(&results).args(option));
+        assert_eq!(code(&output), Some(2), "{option:?}: {}", errors(&output));
+        assert!(errors(&output).contains(option[0]), "{}", errors(&output));
     }
-    assert_eq!(fs::read_to_string(&page).expect("a page"), "old");
-    assert_eq!(fs::read_to_string(&results).expect("the results"), good);
-    let output = run(lab(["report"]).arg(&results).args(["--html", paths[1], "--force"]));
-    assert_eq!(code(&output), Some(0), "{}", errors(&output));
-    assert!(fs::read_to_string(&page).expect("a page").starts_with("<!DOCTYPE html>"));
 }
 
 #[test]
-fn a_run_writes_its_result_files_page() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| folder.path().join(name);
-    // What is named twice is measured once, or the file would have it twice.
-    let output = run(lab(TINY)
-        .args(["--threads", "1,1", "--json"])
-        .arg(path("results.json"))
-        .arg("--html")
-        .arg(path("page.html")));
+fn a_value_named_twice_is_measured_once() {
+    let output = run(lab(TINY).args(["--threads", "1,1", "--json", "-"]));
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
-    let again = text(&run(lab(["report"]).arg(path("results.json")).args(["--html", "-"])));
-    assert_eq!(fs::read_to_string(path("page.html")).expect("a page"), again);
-    assert!(again.contains("It stands for"), "{again}");
+    assert_eq!(list(&json_of(&output)["sheets"]).len(), 1);
 }

@@ -559,10 +559,7 @@ fn other_work_is_said_and_can_fail_a_run() {
     assert!(report["sheets"][0]["meanwhile"]["other_cpus"].as_f64().expect("a number") > 0.1);
     let shown = run(lab(["report"]).arg(&path));
     assert_eq!(table(&text(&shown), "wake"), table(&text(&output), "wake"));
-    assert!(text(&shown).contains("\nThis machine was busy: "), "{}", text(&shown));
-    let shown = text(&run(lab(["report"]).arg(&path).args(["--html", "-"])));
-    assert!(shown.contains("This machine was busy: "), "{shown}");
-    assert!(shown.contains("not alone: "), "{shown}");
+    assert!(text(&shown).contains("\nthis machine was busy: "), "{}", text(&shown));
 }
 
 /// The table of this workload.
@@ -582,18 +579,12 @@ fn a_report_has_its_runs_tables_and_no_refused_percentile() {
     let report = |arguments: &[&str]| text(&run(lab(["report"]).arg(&path).args(arguments)));
     let measured = text(&output);
     let measured = table(&measured, "ramp-up");
-    assert!(measured.contains("whole runs") && measured.contains("it takes 1000"), "{measured}");
+    assert!(measured.contains("it takes 1000"), "{measured}");
     assert_eq!(table(&report(&["--verbose"]), "ramp-up"), measured);
-    let shown = report(&["--html", "-"]);
-    let refused = shown.lines().filter(|line| line.starts_with("  p99 (less is better) "));
+    let refused = measured.lines().filter(|line| line.starts_with("  p99 (less is better) "));
     let refused: Vec<_> = refused.collect();
-    assert_eq!(refused.len(), 1, "{shown}");
-    assert!(refused[0].ends_with(" 4 values are too few: it takes 1000"), "{shown}");
-    let has_runs = shown.contains("whole runs, start to end") && shown.contains("lost its CPU");
-    assert!(has_runs, "{shown}");
-    for value in ["ramp-up: p99", ">p99<"] {
-        assert!(!shown.contains(value), "{value}: {shown}");
-    }
+    assert_eq!(refused.len(), 1, "{measured}");
+    assert!(refused[0].ends_with(" 4 values are too few: it takes 1000"), "{measured}");
 }
 
 #[test]

@@ -63,8 +63,7 @@ impl ForkJoin for Brigade {
 /// Counts `node` and spawns a task for each child.
 fn visit<'scope, T: Tree>(scope: &'scope Scope<'scope, '_>, node: T, answer: &'static Tally) {
     node.count(answer);
-    for index in 0..node.width() {
-        let child = node.child(index);
+    for child in node.children() {
         scope.execute(move || visit(scope, child, answer));
     }
 }

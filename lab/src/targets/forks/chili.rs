@@ -5,8 +5,7 @@ use std::num::NonZero;
 
 use chili::{Config, Scope, ThreadPool};
 
-use crate::tally::Tally;
-use crate::target::fork::{ForkJoin, Tree};
+use crate::target::fork::ForkJoin;
 
 /// Starts the pool, and its heartbeat thread.
 pub(super) fn start(threads: usize) -> io::Result<Chili> {
@@ -36,9 +35,5 @@ impl ForkJoin for Chili {
         b: impl FnOnce(&mut Scope<'_>) -> B + Send,
     ) -> (A, B) {
         scope.join(a, b)
-    }
-
-    fn explore<T: Tree>(_: &mut Scope<'_>, _: T, _: &'static Tally) {
-        unreachable!("it has no scopes")
     }
 }

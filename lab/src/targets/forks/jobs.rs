@@ -32,10 +32,7 @@ const ENDS: &str = "it was neither cancelled, nor has it panicked";
 
 /// The sum of the values of `node` and of all nodes below it.
 fn sum<T: Tree>(pool: Handle, node: T, have_sets: bool) -> u64 {
-    let children = (0..node.width()).map(|index| {
-        let child = node.child(index);
-        move || sum(pool, child, have_sets)
-    });
+    let children = node.children().map(|child| move || sum(pool, child, have_sets));
     let add = |sum: u64, value: Result<u64, _>| sum.wrapping_add(value.expect(ENDS));
     match node.width() {
         0 => node.value(),

@@ -9,9 +9,7 @@ use paralight::threads::{
     CpuPinningPolicy, RangeStrategy, ThreadCount, ThreadPool, ThreadPoolBuilder,
 };
 
-use super::sequential::Sequential;
-use crate::tally::Tally;
-use crate::target::fork::{ForkJoin, Tree};
+use crate::target::fork::ForkJoin;
 
 /// A pool whose only operation is a loop.
 pub(crate) trait Loops: 'static {
@@ -32,18 +30,6 @@ impl<P: Loops> ForkJoin for LoopsOnly<P> {
 
     fn enter<R: Send>(_: &mut RefMut<'_, P>, root: impl FnOnce(&mut ()) -> R + Send) -> R {
         root(&mut ())
-    }
-
-    fn join<A: Send, B: Send>(
-        context: &mut (),
-        a: impl FnOnce(&mut ()) -> A + Send,
-        b: impl FnOnce(&mut ()) -> B + Send,
-    ) -> (A, B) {
-        Sequential::join(context, a, b)
-    }
-
-    fn explore<T: Tree>(context: &mut (), root: T, answer: &'static Tally) {
-        Sequential::explore(context, root, answer);
     }
 
     fn for_each_below(

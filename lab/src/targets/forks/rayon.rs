@@ -67,8 +67,7 @@ impl ForkJoin for Rayon {
 /// Counts `node` and spawns a task for each child.
 fn visit<T: Tree>(scope: &Scope<'_>, node: T, answer: &'static Tally) {
     node.count(answer);
-    for index in 0..node.width() {
-        let child = node.child(index);
+    for child in node.children() {
         scope.spawn(move |scope| visit(scope, child, answer));
     }
 }

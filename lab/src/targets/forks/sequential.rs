@@ -1,7 +1,6 @@
 //! No pool: a fork is a call. The other targets are to be faster, and their answers are compared with this target's.
 
-use crate::tally::Tally;
-use crate::target::fork::{ForkJoin, Tree};
+use crate::target::fork::ForkJoin;
 
 /// Calls.
 pub(crate) struct Sequential;
@@ -20,20 +19,6 @@ impl ForkJoin for Sequential {
 
     fn for_each_below((): &mut (), count: usize, _: usize, work: impl Fn(usize) + Send + Sync) {
         (0..count).for_each(work);
-    }
-
-    #[inline]
-    fn join<A: Send, B: Send>(
-        (): &mut (),
-        a: impl FnOnce(&mut ()) -> A + Send,
-        b: impl FnOnce(&mut ()) -> B + Send,
-    ) -> (A, B) {
-        (a(&mut ()), b(&mut ()))
-    }
-
-    fn explore<T: Tree>(context: &mut (), root: T, answer: &'static Tally) {
-        root.count(answer);
-        (0..root.width()).for_each(|index| Self::explore(context, root.child(index), answer));
     }
 
     fn for_each_chunk<T: Send>(

@@ -40,7 +40,7 @@ impl Spawning for Tokio {
 /// A task that returns the sum of the values of `node` and of all nodes below it.
 fn spawned<T: Tree>(node: T) -> JoinHandle<u64> {
     tokio::spawn(async move {
-        let children: Vec<_> = (0..node.width()).map(|index| spawned(node.child(index))).collect();
+        let children: Vec<_> = node.children().map(spawned).collect();
         let mut sum = node.value();
         for child in children {
             sum = sum.wrapping_add(joined(child.await));
@@ -53,7 +53,7 @@ fn spawned<T: Tree>(node: T) -> JoinHandle<u64> {
 fn spawn_into<T: Tree>(set: &mut JoinSet<u64>, node: T) {
     set.spawn(async move {
         let mut children = JoinSet::new();
-        (0..node.width()).for_each(|index| spawn_into(&mut children, node.child(index)));
+        node.children().for_each(|child| spawn_into(&mut children, child));
         node.value().wrapping_add(summed(children).await)
     });
 }

@@ -12,12 +12,13 @@
 //! little later, so the pause is some ten microseconds too long. A thread then starts to wait again; if
 //! it does not wait yet when the next burst begins, a value for it is returned.
 
-use serde::Serializer;
+use std::str::FromStr;
+
+use serde_json::Number;
 
 use crate::clock;
 use crate::dispatch::{Run, counted};
 use crate::inbox::{Inbox, Value};
-use crate::limits::millis;
 use crate::setup::{SETTLE, started};
 use crate::stats::sorted;
 use crate::target::handover::{Handover, Start, VisitHandover};
@@ -26,7 +27,6 @@ use crate::workloads::prelude::*;
 
 /// Options of `burst`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Burst {
     /// Values of a burst.
     #[arg(long, default_value_t = 3, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
@@ -35,12 +35,8 @@ pub(crate) struct Burst {
     #[arg(long, default_value_t = 3, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) receivers: u64,
     /// Milliseconds of quiet before each burst, 0.01 at least
-    #[arg(
-        long = "gap-ms", value_name = "GAP_MS", default_value = "5",
-        value_parser = millis::<{ limits::MIN_GAP_US }, { limits::MAX_GAP_US }>
-    )]
-    #[serde(rename = "gap-ms", serialize_with = "as_millis")]
-    pub(crate) gap_us: u64,
+    #[arg(long, default_value = "5", value_parser = gap)]
+    pub(crate) gap_ms: Number,
     /// Milliseconds for which a thread is busy with a value, asleep
     #[arg(long, default_value_t = 1, value_parser = whole::<0, { limits::MAX_BLOCK_MS }>)]
     pub(crate) block_ms: u64,
@@ -49,19 +45,19 @@ pub(crate) struct Burst {
     pub(crate) bursts: Option<u64>,
 }
 
-/// Writes microseconds as milliseconds.
-fn as_millis<S: Serializer>(micros: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    match micros % 1_000 {
-        0 => serializer.serialize_u64(micros / 1_000),
-        _ => serializer.serialize_f64(*micros as f64 / 1e3),
-    }
+/// Reads milliseconds: a shorter sleep would be none.
+fn gap(text: &str) -> Result<Number, String> {
+    let number = Number::from_str(text).ok();
+    let is_one =
+        |number: &Number| number.as_f64().is_some_and(|ms| (0.01..=10_000.0).contains(&ms));
+    number.filter(is_one).ok_or_else(|| "must be a number from 0.01 to 10000".to_owned())
 }
 
 /// Bursts before the counted ones; an injected fault is in the first.
 const WARM_UP: u64 = 3;
 
-/// Length of a run whose bursts are not given.
-const RUN_US: u64 = 500_000;
+/// Milliseconds of a run whose bursts are not given.
+const RUN_MS: f64 = 500.0;
 /// The fewest bursts in it: with less there is no median to speak of.
 const FEWEST: u64 = 10;
 
@@ -76,15 +72,12 @@ impl Workload for Burst {
     const DONE: &'static str = "hand values to waiting threads";
     const LIKE: &'static str = "It stands for a receiver that distributes packets, frames or orders to threads which sleep between them.";
     type Family = Handovers;
+    const HEADLINE: usize = 2;
     const METRICS: &'static [Metric] = metrics! {
         less "s": "p1" "p10" "p50" "p90" "p99" "p99.9" "max" "mean" "stddev" "first" "last"
             "sender";
         less "values": "refused";
     };
-
-    fn meaning(&self) -> Meaning {
-        Meaning::new(Self::DONE, Self::LIKE).headline(2)
-    }
 
     fn params(&self) -> Params {
         fields(&Burst { bursts: Some(self.bursts()), ..self.clone() })
@@ -92,7 +85,7 @@ impl Workload for Burst {
 
     fn check(&self) -> Result<(), Stop> {
         let values = [self.messages, WARM_UP + self.bursts()];
-        limits::product("values", &values, limits::MAX_VALUES).map(drop)
+        limits::product("values", &values, limits::MAX_VALUES)
     }
 
     fn threads(&self) -> usize {
@@ -180,13 +173,13 @@ impl Burst {
 
     /// Counted bursts in a run.
     fn bursts(&self) -> u64 {
-        let usual = RUN_US / (self.gap_us + 1_000 * self.block_ms);
-        self.bursts.unwrap_or(usual.max(FEWEST))
+        let usual = RUN_MS / (self.gap().as_secs_f64() * 1e3 + self.block_ms as f64);
+        self.bursts.unwrap_or((usual as u64).max(FEWEST))
     }
 
     /// Time of quiet before a burst.
     fn gap(&self) -> Duration {
-        Duration::from_micros(self.gap_us)
+        Duration::from_secs_f64(self.gap_ms.as_f64().unwrap_or_default() / 1e3)
     }
 
     /// Time for which a thread is busy with a value.

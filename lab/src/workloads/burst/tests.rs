@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use super::{Burst, Workload as _};
+use super::{Burst, Workload as _, gap};
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::inbox::{Inbox, Value};
@@ -37,27 +37,30 @@ fn picky(even: usize, odd: usize, inbox: &'static Inbox) -> Handover {
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Bursts of three values.
-const BURST: Burst = Burst { messages: 3, receivers: 3, gap_us: 10, block_ms: 0, bursts: Some(3) };
+fn three() -> Burst {
+    Burst { messages: 3, receivers: 3, gap_ms: gap("0.01").unwrap(), block_ms: 0, bursts: Some(3) }
+}
 
-/// The results of a run of [`BURST`] on a target that takes this many values; the first burst is an
+/// The results of a run of [`three`] on a target that takes this many values; the first burst is an
 /// odd one.
 fn run(even: usize, odd: usize) -> Result<Vec<f64>, Failure> {
     let tally = Tally::leak();
     supervise(tally, PATIENCE, move || {
-        let bench = Bench::new(tally, Fault::None);
-        let mut target = picky(even, odd, BURST.inbox(&bench));
-        let values = BURST.run(&mut target, &bench)?;
-        tally.check(BURST.expected())?;
+        let (burst, bench) = (three(), Bench::new(tally, Fault::None));
+        let mut target = picky(even, odd, burst.inbox(&bench));
+        let values = burst.run(&mut target, &bench)?;
+        tally.check(burst.expected())?;
         Ok(values)
     })
 }
 
 #[test]
 fn a_run_is_as_long_as_its_gaps_allow() {
-    for (gap_us, block_ms, bursts) in
-        [(10, 1, 495), (9_000, 1, 50), (1_000_000, 1, 10), (10, 0, 50_000)]
+    for (gap_ms, block_ms, bursts) in
+        [("0.01", 1, 495), ("9", 1, 50), ("1000", 1, 10), ("0.01", 0, 50_000)]
     {
-        let burst = Burst { gap_us, block_ms, bursts: None, ..BURST };
+        let gap_ms = gap(gap_ms).unwrap();
+        let burst = Burst { gap_ms, block_ms, bursts: None, ..three() };
         assert_eq!(burst.params()["bursts"], bursts, "{burst:?}");
     }
 }

@@ -6,7 +6,6 @@
 use std::iter;
 use std::ops::Range;
 
-use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::target::runtime::{Downstream, Upstream};
@@ -27,21 +26,13 @@ pub(crate) enum Kind {
 
 /// The number of values a channel has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(into = "Value")]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Capacity {
-    /// This many.
-    Of(u64),
     /// All.
     Unbounded,
-}
-
-impl From<Capacity> for Value {
-    fn from(capacity: Capacity) -> Self {
-        match capacity {
-            Capacity::Of(values) => values.into(),
-            Capacity::Unbounded => UNBOUNDED.into(),
-        }
-    }
+    /// This many.
+    #[serde(untagged)]
+    Of(u64),
 }
 
 /// The word for it.
@@ -58,7 +49,6 @@ fn capacity(text: &str) -> Result<Capacity, String> {
 
 /// Tasks that send to tasks that receive.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Channels {
     /// The channel.
     #[arg(long, value_enum, default_value = "tokio")]
@@ -146,7 +136,7 @@ impl Channels {
         tally: &'static Tally,
         fault: Fault,
     ) -> io::Result<()> {
-        let pass = Pass { runtime, senders: self.senders as u32, numbers, tally, fault };
+        let pass = (numbers, tally, fault);
         let receivers = self.receivers as usize;
         match (self.kind, self.capacity) {
             (Kind::AsyncChannel, capacity) => {
@@ -154,54 +144,39 @@ impl Channels {
                     Capacity::Of(values) => async_channel::bounded(values as usize),
                     Capacity::Unbounded => async_channel::unbounded(),
                 };
-                pass.over(sender, iter::repeat_n(receiver, receivers))
+                self.over(runtime, pass, sender, iter::repeat_n(receiver, receivers))
             }
             (Kind::Flume, capacity) => {
                 let (sender, receiver) = match capacity {
                     Capacity::Of(values) => flume::bounded(values as usize),
                     Capacity::Unbounded => flume::unbounded(),
                 };
-                pass.over(sender, iter::repeat_n(receiver, receivers))
+                self.over(runtime, pass, sender, iter::repeat_n(receiver, receivers))
             }
             (Kind::Tokio, Capacity::Of(values)) => {
                 let (sender, receiver) = mpsc::channel(values as usize);
-                pass.over(sender, [receiver])
+                self.over(runtime, pass, sender, [receiver])
             }
             (Kind::Tokio, Capacity::Unbounded) => {
                 let (sender, receiver) = mpsc::unbounded_channel();
-                pass.over(sender, [receiver])
+                self.over(runtime, pass, sender, [receiver])
             }
         }
     }
-}
 
-/// Messages through one channel.
-struct Pass<'r, R> {
-    /// Runs the tasks.
-    runtime: &'r R,
-    /// Sending tasks.
-    senders: u32,
-    /// The numbers of the messages of each.
-    numbers: Range<u32>,
-    /// Counts the received messages.
-    tally: &'static Tally,
-    /// The fault of the first message.
-    fault: Fault,
-}
-
-impl<R: Runtime> Pass<'_, R> {
     /// Sends all messages by clones of this sender, and receives them by these receivers.
-    fn over<D: Downstream<u64> + Clone, U: Upstream<u64>>(
-        self,
+    fn over<R: Runtime, D: Downstream<u64> + Clone, U: Upstream<u64>>(
+        &self,
+        runtime: &R,
+        (numbers, tally, fault): (Range<u32>, &'static Tally, Fault),
         sender: D,
         receivers: impl IntoIterator<Item = U>,
     ) -> io::Result<()> {
-        let Pass { runtime, senders, numbers, tally, fault } = self;
         runtime.block_on(async {
             let receive = receivers.into_iter().map(|receiver| receive(receiver, tally));
             let receive = receive.map(|receive| runtime.spawn(receive));
             let mut tasks = receive.collect::<io::Result<Vec<_>>>()?;
-            for number in 0..senders {
+            for number in 0..self.senders as u32 {
                 let fault = if number == 0 { fault } else { Fault::None };
                 tasks.push(runtime.spawn(send(sender.clone(), number, numbers.clone(), fault))?);
             }

@@ -17,14 +17,13 @@ mod uts;
 mod wc;
 
 use crate::apart;
+use crate::program::name;
 use crate::setup::started;
 use std::ops::RangeInclusive;
 
 use crate::target::fork::{self, Spawning, Start};
+use crate::targets::forks::Forks;
 use crate::targets::forks::sequential::Sequential;
-use crate::targets::forks::{
-    Forks, has_only_loops, has_scopes, is_for_skynet, is_foreign, may_borrow,
-};
 use crate::workload::ForkWorkload;
 
 use self::search::{Root, Search};
@@ -32,7 +31,6 @@ use crate::workloads::prelude::*;
 
 /// A program in a pool.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct ForkJoin {
     /// The program.
     #[arg(long, value_enum, default_value = "fib")]
@@ -78,18 +76,14 @@ impl Workload for ForkJoin {
         let (_, sizes, _) = self.program.facts();
         if !sizes.contains(&self.size()) {
             let (least, most) = sizes.into_inner();
-            let name = self.program.name();
+            let name = name(&self.program);
             return Err(Stop::Usage(format!("the size of {name} is from {least} to {most}")));
         }
         Ok(())
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        (self.program.is_tree() || may_borrow(target))
-            && (!self.program.has_scope() || has_scopes(target))
-            && (self.program.is_foreign() || !is_foreign(target))
-            && (self.program == Kind::Skynet || !is_for_skynet(target))
-            && (self.program == Kind::Short || !has_only_loops(target))
+        target.runs(&name(&self.program))
     }
 
     fn expected(&self) -> Sum {
@@ -144,7 +138,7 @@ impl ForkJoin {
     /// Measures the program in a pool whose tasks may borrow.
     fn forking<P: Program, F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
         let mut program = P::prepare(self.size() as usize)?;
-        let before = peak()?;
+        let before = apart::bytes(apart::PEAK)?;
         let target = started(start, self.threads())?;
         let measured = target.attach(|outside| {
             self.measure(&mut program, before, bench, |program| program.run::<F>(outside))
@@ -156,7 +150,7 @@ impl ForkJoin {
     /// Measures the program in a pool whose tasks may not.
     fn spawning<T: Root, S: Spawning>(&self, start: Start<S>, bench: &Bench) -> Outcome {
         let mut program = Search::<T, false>::prepare(self.size() as usize)?;
-        let before = peak()?;
+        let before = apart::bytes(apart::PEAK)?;
         let target = started(start, self.threads())?;
         let measured = self.measure(&mut program, before, bench, |program| {
             program.answer = target.fold(program.root);
@@ -192,7 +186,7 @@ impl ForkJoin {
             measured.answers.push(program.answer());
         }
         // Here no thread of the pool has ended yet, and one thread has not computed the answer.
-        measured.grown = peak()?.saturating_sub(before);
+        measured.grown = apart::bytes(apart::PEAK)?.saturating_sub(before);
         Ok(measured)
     }
 
@@ -222,11 +216,6 @@ struct Measured {
     answers: Vec<u64>,
     /// Bytes by which the most memory of the process has grown.
     grown: u64,
-}
-
-/// The most resident bytes of this process so far.
-fn peak() -> Result<u64, Failure> {
-    apart::peak().map_err(|error| Failure::Told(error.to_string()))
 }
 
 /// A program.
@@ -264,11 +253,6 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The name on the command line.
-    fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
-
     /// The size without `--size`, the possible sizes, and the parts of a program of a size, as far as known before.
     fn facts(self) -> (u64, RangeInclusive<u64>, fn(u64) -> String) {
         match self {
@@ -297,21 +281,6 @@ impl Kind {
                 format!("{} loops of {CHUNKS} chunks", 3 * collect::ROUNDS)
             }),
         }
-    }
-
-    /// Whether it is a tree with nodes known singly, and tasks without borrows.
-    fn is_tree(self) -> bool {
-        matches!(self, Kind::Fib | Kind::Skynet | Kind::NqueensScope | Kind::Uts)
-    }
-
-    /// Whether all its tasks are jobs of one scope.
-    fn has_scope(self) -> bool {
-        matches!(self, Kind::NqueensScope | Kind::Uts)
-    }
-
-    /// Whether the programs in other languages have it.
-    fn is_foreign(self) -> bool {
-        matches!(self, Kind::Fib | Kind::Skynet | Kind::NqueensScope)
     }
 }
 

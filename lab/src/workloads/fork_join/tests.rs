@@ -113,7 +113,7 @@ impl fork::ForkJoin for Careless {
 fn a_wrong_answer_is_no_number() {
     // The others consist of joins, which a pool can't leave out: it has to return their results.
     for program in Kind::value_variants() {
-        let size = if program.is_tree() || *program == Kind::Nqueens { 5 } else { 20 };
+        let size = if program.facts().0 <= 150 { 5 } else { 20 };
         let row = ForkJoin { program: *program, size: Some(size), threads: 1, repetitions: 1 };
         let run = |careless: bool| {
             let bench = Bench::new(Tally::leak(), Fault::None);

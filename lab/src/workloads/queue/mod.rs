@@ -11,6 +11,7 @@ mod steal;
 use std::iter;
 
 use crate::dispatch::{Run, counted};
+use crate::program::name;
 use crate::tally::scramble;
 use crate::target::queue::{CAPACITY, Deque, Injector, Item, Make, VisitQueue};
 use crate::targets::queues::{Queues, is_injector, steals_any_number};
@@ -58,7 +59,6 @@ enum Pattern {
 
 /// Options of `queue`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Queue {
     /// The pattern of operations on the queues.
     #[arg(long, value_enum, default_value = "push-pop-small")]
@@ -90,21 +90,21 @@ impl Workload for Queue {
         less "s": "time";
     };
 
-    fn meaning(&self) -> Meaning {
+    fn meaning(&self) -> [&'static str; 2] {
         match self.pattern {
-            Pattern::PushPopSmall | Pattern::PushPopLarge => Meaning::new(Self::DONE, Self::LIKE),
-            Pattern::Executor => Meaning::new(
+            Pattern::PushPopSmall | Pattern::PushPopLarge => [Self::DONE, Self::LIKE],
+            Pattern::Executor => [
                 "run a scheduler's traffic on deques",
                 "It stands for the queues of a work-stealing scheduler, with the pushes, pops and steals of each thread.",
-            ),
-            Pattern::Steal => Meaning::new(
+            ],
+            Pattern::Steal => [
                 "steal from a full deque",
                 "It stands for an idle thread of a scheduler that takes work from a busy one.",
-            ),
-            Pattern::Injector => Meaning::new(
+            ],
+            Pattern::Injector => [
                 "push jobs to a shared queue",
                 "It stands for the entrance of a pool: all jobs from threads outside go through such a queue.",
-            ),
+            ],
         }
     }
 
@@ -131,8 +131,7 @@ impl Workload for Queue {
         let strange =
             |(_, value, owner): &(_, Option<_>, _)| value.is_some() && self.pattern != *owner;
         if let Some((option, _, owner)) = options.into_iter().find(strange) {
-            let owner = owner.to_possible_value();
-            let owner = owner.as_ref().map(|value| value.get_name()).unwrap_or_default();
+            let owner = name(&owner);
             return Err(Stop::Usage(format!("--{option} is for the pattern {owner} only")));
         }
         if self.items() < self.producers() {
@@ -146,7 +145,7 @@ impl Workload for Queue {
             Pattern::Steal => ("items", (steal::VICTIMS * CAPACITY) as u64),
             Pattern::Injector => ("items", self.items()),
         };
-        limits::product(what, &[of_one, self.total()], limits::MAX_TASKS).map(drop)
+        limits::product(what, &[of_one, self.total()], limits::MAX_TASKS)
     }
 
     fn is_for(&self, target: &Entry) -> bool {

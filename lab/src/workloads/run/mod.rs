@@ -73,11 +73,19 @@ impl AsRow for Options {
             Program { entry, process: Process { words }, is_warm: AtomicBool::new(false) }
         };
         let all: Vec<_> = commands.into_iter().enumerate().map(program).collect();
-        let like = "Each run is a process of its own, from its start to its end.";
-        let meaning = Meaning::new("run the program", like).yours(all[first].entry.name);
+        let sheet = Sheet {
+            workload: NAME.to_owned(),
+            done: "run the program".to_owned(),
+            like: "Each run is a process of its own, from its start to its end.".to_owned(),
+            own: all[first].entry.name.to_owned(),
+            is_yours: true,
+            params: self.params(),
+            metrics: METRICS.to_vec(),
+            ..Sheet::default()
+        };
         let options = self.clone();
         Ok(Row {
-            sheet: Sheet::new(NAME, meaning, METRICS, self.params(), None),
+            sheet,
             further: &[],
             pins: false,
             targets: all.iter().map(|program| program.entry).collect(),

@@ -29,13 +29,7 @@ use crate::workload::Outcome;
 pub(crate) const COMMAND: &str = "process";
 
 /// Bytes of stderr to keep: the last.
-const TAIL: u64 = 800;
-
-/// Characters of these to show: control characters have several.
-const SHOWN: usize = 400;
-
-/// Lines of these to show.
-const LINES: usize = 5;
+const TAIL: u64 = 240;
 
 /// The words of a command.
 #[derive(Args, Clone, Debug)]
@@ -145,22 +139,15 @@ fn ending(status: ExitStatus) -> String {
     }
 }
 
-/// The last lines printed on stderr by a command, as the end of a sentence.
+/// The last bytes printed on stderr by a command, as the end of a sentence.
 fn tail(mut stderr: File) -> String {
     let mut bytes = Vec::new();
     // An unreadable file counts as empty.
     let end = stderr.seek(SeekFrom::End(0)).unwrap_or_default();
     let _ = stderr.seek(SeekFrom::Start(end.saturating_sub(TAIL)));
     let _ = stderr.take(TAIL).read_to_end(&mut bytes);
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    match &lines[lines.len().saturating_sub(LINES)..] {
-        [] => ", and stderr is empty".to_owned(),
-        lines => {
-            let text = printable(&lines.join(" | "));
-            let excess = text.chars().count().saturating_sub(SHOWN);
-            let text: String = text.chars().skip(excess).collect();
-            format!(", and stderr ends with: {text}")
-        }
+    match printable(String::from_utf8_lossy(&bytes).trim()) {
+        text if text.is_empty() => ", and stderr is empty".to_owned(),
+        text => format!(", and stderr ends with: {text}"),
     }
 }

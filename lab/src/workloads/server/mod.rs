@@ -29,7 +29,6 @@ use crate::workloads::prelude::*;
 
 /// A server and the requests to it.
 #[derive(Args, Clone, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Server {
     /// The protocol.
     #[arg(long, value_enum, default_value = "resp")]
@@ -70,11 +69,6 @@ impl Workload for Server {
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)
-    }
-
-    fn further_threads(&self) -> usize {
-        // A thread that waits for the clients.
-        1
     }
 
     fn files(&self) -> u64 {

@@ -12,6 +12,7 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use tokio::sync::Semaphore;
 
+use crate::setup::all;
 use crate::target::runtime::Alarm;
 use crate::workloads::prelude::*;
 
@@ -39,7 +40,6 @@ pub(crate) enum Pattern {
 
 /// Options of `timers`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct Timers {
     /// When they fire.
     #[arg(long, value_enum, default_value = "spread")]
@@ -128,14 +128,14 @@ impl Workload for Timers {
         less "s": "cpu-timer" "make" "late-p50" "late-p99" "late-p99.9" "late-max";
     };
 
-    fn meaning(&self) -> Meaning {
+    fn meaning(&self) -> [&'static str; 2] {
         if self.fires() {
-            return Meaning::new(Self::DONE, Self::LIKE);
+            return [Self::DONE, Self::LIKE];
         }
-        Meaning::new(
+        [
             "cancel timers before their time",
             "It stands for timeouts that are hardly ever reached: one for each request of a server or a client.",
-        )
+        ]
     }
 
     fn metrics(&self) -> &'static [Metric] {
@@ -298,10 +298,7 @@ impl Timers {
                 }
             })
         });
-        for task in tasks.collect::<io::Result<Vec<_>>>()? {
-            task.await;
-        }
-        Ok(())
+        all(tasks).await
     }
 
     /// Makes all timers of a round, lets the runtime see them, and cancels them.
