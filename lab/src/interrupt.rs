@@ -7,7 +7,9 @@ use std::io::{self, Write};
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
 use std::thread::Builder;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXCPU};
 use signal_hook::flag;
@@ -22,6 +24,9 @@ const SIGNALLED: i32 = 128;
 
 /// The signals that end the laboratory.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGXCPU];
+
+/// How long the tables may take: nothing may read them, and the measuring thread may have the output locked.
+const TABLES: Duration = Duration::from_secs(1);
 
 /// Listens from now on.
 pub(crate) fn install(book: SharedBook, reporter: Arc<Reporter>) -> Result<(), Stop> {
@@ -50,9 +55,16 @@ fn end(book: SharedBook, reporter: Arc<Reporter>, signal: i32) {
     if let Err(stop) = written {
         stop.explain();
     }
-    let rest = book.lock().rest();
-    // The process ends whether they can be printed or not. A second signal ends it if nothing reads them.
-    let _ = if rest.is_empty() { Ok(()) } else { reporter.print(&rest) };
+    let (done, printed) = mpsc::channel();
+    let tables = Builder::new().name("tables".to_owned()).spawn(move || {
+        let rest = book.lock().rest();
+        // The process ends whether they can be printed or not.
+        let _ = if rest.is_empty() { Ok(()) } else { reporter.print(&rest) };
+        let _ = done.send(());
+    });
+    if tables.is_ok() {
+        let _ = printed.recv_timeout(TABLES);
+    }
     let _ = writeln!(io::stderr(), "brigade-lab: interrupted");
     process::exit(SIGNALLED + signal);
 }
