@@ -55,14 +55,14 @@ cores() (
             echo "$threads of $cpus threads" >&2
             pools=brigade,rayon,tokio
             forks=brigade,rayon,chili
-            half=$(((threads + 1) / 2))
-            row throughput --threads "$half" --producers "$half" --messages 20000 --target $pools
+            half=$((threads / 2))
+            ((half == 0)) || row throughput --threads "$half" --producers "$half" --messages 20000 --target $pools
             row throughput --threads "$threads" --producers 1 --messages $((64 * threads)) --amplification 1000 --target $pools
             row fan-out --threads "$threads" --children $((32 * threads)) --shots 50 --target $pools
             row wake --threads "$threads" --target $pools
             row ramp-up --threads "$threads" --jobs "$threads" --block-ms 5 --target $pools
             row fork-join --program fib --threads "$threads" --target $forks
-            row fork-join --program short --threads "$threads" --target $forks,fork_union
+            row fork-join --program short --threads "$threads" --target $forks,fork-union
             ((threads == 1)) || row steal --threads "$threads" --target $forks
             ((threads < cpus)) || break
         done

@@ -1,5 +1,5 @@
 //! Every command is accepted of the pages that say which one does the job of which program, what shows which feature, and which
-//! configuration is for which program.
+//! configuration is for which program, and of the script for machines with more cores.
 
 use std::fs;
 use std::path::Path;
@@ -53,16 +53,37 @@ fn the_seeds_pages_commands_are_accepted() {
     accepted(&lines);
 }
 
+/// Caught: a target had another name, and no row was measured.
+#[test]
+fn the_rows_for_more_cores_are_accepted() {
+    let script = page("ci/lab.sh");
+    let cores = script.split("\ncores() (").nth(1).and_then(|rest| rest.split("\n)").next());
+    let rows = cores.expect("the function").lines().filter_map(|line| line.split_once("row "));
+    let values = [
+        ("\"$half\"", "1"),
+        ("\"$threads\"", "2"),
+        ("* threads", "* 2"),
+        ("$pools", "brigade,rayon,tokio"),
+        ("$forks", "brigade,rayon,chili"),
+    ];
+    let of_two =
+        |row: &str| values.iter().fold(row.to_owned(), |row, (of, is)| row.replace(of, is));
+    let rows: Vec<_> = rows.map(|(_, row)| of_two(row)).collect();
+    assert_eq!(rows.len(), 8);
+    accepted(&rows.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
 /// Checks that the laboratory accepts these commands, and that each measures something.
 fn accepted(lines: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
     // Targets that a build without the feature leaves out.
-    const OF_FULL: [&str; 6] = [
+    const OF_FULL: [&str; 7] = [
         "brigade-executors-",
         "brigade-rusty_pool",
         "brigade-threadpool",
         "brigade-burst-pool",
         "brigade-st3-",
+        "fork-union",
         "monoio",
     ];
     let is_there =

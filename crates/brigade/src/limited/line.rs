@@ -30,7 +30,7 @@ pub(super) struct Line {
 #[derive(Default)]
 struct InLine {
     /// The jobs in line by class, in the order of their numbers, the most urgent class last.
-    lanes: [VecDeque<Waiting>; 3],
+    lanes: [VecDeque<JobInLine>; 3],
     /// The number of the last job in line.
     last: u64,
     /// One entry for each admitted job that has neither started nor been dropped.
@@ -42,7 +42,7 @@ struct InLine {
 }
 
 /// A job in line.
-struct Waiting {
+struct JobInLine {
     number: u64,
     job: Job,
     /// Its handle has cancelled it.
@@ -142,7 +142,7 @@ impl Line {
         state.last += 1;
         let number = state.last;
         let (job, receipt) = make(Claim { line: self.clone(), class, number: Some(number) });
-        state.lanes[class as usize].push_back(Waiting { number, job, is_cancelled: false });
+        state.lanes[class as usize].push_back(JobInLine { number, job, is_cancelled: false });
         let completed = state.compact();
         drop(state);
         self.drop_completed(completed);
