@@ -209,7 +209,7 @@ def queues(pattern, unit, scale, theirs):
 
 # Each with its heading and how to measure it.
 TABLES = {
-    # A tenth of the tasks of its README: with all of them a single cell takes minutes, and a table hours.
+    # A tenth of the tasks of its README: with all of them the two tables take an hour and a half.
     'executors-low': ('executors: throughput, low amplification, millions of tasks a second, by 1,000,000 messages of 10,000,000', throughput(1_000_000, 1, LOW)),
     'executors-high': ('executors: throughput, amplification 5,000 of 50,000, millions of tasks a second', throughput(1000, 5_000, HIGH)),
     'executors-latency': ('executors: latency, mean ± max / min, ms', latency),
