@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The tables of five crates, measured here: `ci/lab.sh seeds [TABLE...]` measures them (all, or some), and writes docs/results/seeds.json and from it
-docs/results/seeds.md. `ci/seeds.py --check` compares the two.
+docs/results/seeds.md. `ci/seeds.py --check` compares the two, `--rows` prints the commands.
 
 A table is measured on its own, so it can be repeated; the file has the date, the commit and the seconds of each."""
 import json
@@ -35,6 +35,10 @@ HIGH = ['6.8 9.4 10.9 10.9 10.9', '2.9 5.6 7.4 6.8 7.4', '3.3 6.7 9.0 8.3 8.5', 
         '2.6 8.8 11.8 12.3 12.6', '2.5 9.0 12.8 12.7 12.5', '2.5 8.8 14.1 12.9 13.2', '2.4 8.9 13.4 12.7 12.7']
 
 
+# With `--rows` nothing is run.
+rows_only = sys.argv[1:] == ['--rows']
+
+
 class Refused(Exception):
     """Why there is no number."""
 
@@ -42,6 +46,9 @@ class Refused(Exception):
 def lab(line, targets, program=(), command=()):
     """Runs a row of the laboratory; the medians of each target by metric, its values of each round, what the first counted run spent, and what a
     command printed."""
+    if rows_only:
+        print(line, '--target', ','.join(targets))
+        raise Refused('not run')
     with tempfile.NamedTemporaryFile(suffix='.json') as file:
         arguments = [*program, LAB, *line.split(), '--target', ','.join(targets), '--json', file.name, '--force', '--quiet', *command]
         done = subprocess.run(arguments, capture_output=True, text=True)
@@ -242,6 +249,10 @@ def main():
     if names == ['--check']:
         if PAGE.read_text() != page(data):
             sys.exit(f'ci/seeds.py: {PAGE} is not what {DATA} says')
+        return
+    if rows_only:
+        for _, measure in TABLES.values():
+            measure()
         return
     if wrong := [name for name in names if name not in TABLES]:
         sys.exit(f'ci/seeds.py: no table {", ".join(wrong)}; there are: {", ".join(TABLES)}')

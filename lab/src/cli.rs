@@ -196,7 +196,11 @@ const DECIDING: Duration = Duration::from_millis(1_250);
 
 /// This name, if a target of any family has it.
 fn known(name: &str) -> Result<&'static str, String> {
-    targets::known(name).ok_or("no such target; `brigade-lab list` names them".to_owned())
+    targets::known(name).ok_or_else(|| {
+        let meant = targets::nearest(name);
+        let meant = meant.map_or(String::new(), |meant| format!(", did you mean `{meant}`?"));
+        format!("no such target{meant}; `brigade-lab list` names them")
+    })
 }
 
 /// Reads the value of `--inject`.
@@ -215,7 +219,14 @@ impl Cli {
             Some(metrics) => command.after_help(format!("Metrics: {metrics}")),
             None => command,
         };
-        let mut command = Cli::command();
+        // A negative number is a bad number, not an unknown option.
+        let signed = |command: Command| {
+            command.mut_args(|arg| match arg.get_action().takes_values() {
+                true => arg.allow_negative_numbers(true),
+                false => arg,
+            })
+        };
+        let mut command = signed(Cli::command()).mut_subcommands(signed);
         if line.iter().any(|word| word == "--help" || word == "-h") {
             command = command.mut_subcommands(measured);
         }
@@ -393,6 +404,10 @@ impl Options {
 
     /// Where the results go, which can be written.
     pub(crate) fn output(&self) -> Result<Option<Destination>, Stop> {
+        if self.force && self.json.is_none() {
+            let reason = "--force replaces the file of --json, and there is none";
+            return Err(Stop::Usage(reason.to_owned()));
+        }
         self.json.as_ref().map(|path| Destination::open(path, self.force)).transpose()
     }
 

@@ -2,9 +2,11 @@
 //!
 //! A run that meets such a limit in the middle gets an error that does not name the limit or the
 //! needed value. So they are read before anything is started. An unreadable limit is
-//! ignored here.
+//! ignored here; a trial start of the threads then finds all others.
 
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, RwLock, mpsc};
+use std::thread::{self, Builder};
 
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
 
@@ -26,6 +28,11 @@ pub(crate) struct Needs {
 /// The least stack of the main thread, which reads the command line: `ulimit -s` may give it less.
 const STACK: u64 = 1 << 20;
 
+/// The memory that a thread needs to start, beside its stack: a stack for signals, and its first allocations.
+const RESERVE: usize = 1 << 20;
+/// By how much more each such memory has: glibc takes no more than the last from memory that it has kept, and asks the system for this.
+const MORE: usize = 1 << 13;
+
 /// An error if the main thread has too little stack, and would be aborted in the middle of a run.
 pub(crate) fn check_stack() -> Result<(), Stop> {
     let limit = getrlimit(Resource::Stack).current.filter(|&stack| stack < STACK);
@@ -45,6 +52,8 @@ pub(crate) fn heed_file_size() {
 
 /// Other open files of the process: the standard files, the signals' and an event loop's.
 const OWN_FILES: u64 = 32;
+/// The same for a run without files.
+const FEW_FILES: u64 = 16;
 /// Threads of the laboratory itself: it supervises, submits and listens for signals.
 const OWN_THREADS: u64 = 3;
 /// Memory maps of a thread: the stack, the stack for signals, and the guard page below each.
@@ -60,7 +69,7 @@ impl Needs {
 
     /// An error if a limit is too low. The limit on open files is raised if possible.
     pub(crate) fn check(self) -> Result<(), Stop> {
-        let files = self.files + OWN_FILES;
+        let files = if self.files > 0 { self.files + OWN_FILES } else { FEW_FILES };
         let is_too_low = |limit: &Rlimit| limit.current.is_some_and(|current| current < files);
         let limit = getrlimit(Resource::Nofile);
         if is_too_low(&limit) {
@@ -82,6 +91,41 @@ impl Needs {
                 "needs {needed} threads, and the limit {limit} allows {room}"
             ))),
         }
+    }
+
+    /// Starts as many threads as any run will have, all at a time, and ends them again.
+    ///
+    /// If a thread can't be started, half of the peers panic or wait for it forever; this check comes
+    /// before any of them starts.
+    pub(crate) fn probe(self) -> Result<(), Stop> {
+        let most = self.threads + OWN_THREADS;
+        let (up, ups) = mpsc::channel();
+        let gate = &RwLock::new(());
+        // A thread started without any memory left aborts the process, so each finds this memory free.
+        let mut reserve = Vec::<u8>::new();
+        let refused = thread::scope(|scope| {
+            // Each thread waits for this guard.
+            let _closed = gate.write();
+            (0..most).find_map(|count| {
+                if reserve.try_reserve_exact(RESERVE + count as usize * MORE).is_err() {
+                    return Some((count, io::ErrorKind::OutOfMemory.into()));
+                }
+                let up = up.clone();
+                let wait = move || {
+                    let _ = up.send(());
+                    drop(gate.read());
+                };
+                let started = Builder::new().spawn_scoped(scope, wait);
+                reserve = Vec::new();
+                started.map(|_| ups.recv()).err().map(|error| (count, error))
+            })
+        });
+        let Some((count, error)) = refused else { return Ok(()) };
+        let space = getrlimit(Resource::As).current;
+        let space = space.map_or(String::new(), |bytes| {
+            format!("; the limit RLIMIT_AS (ulimit -v) is {bytes} bytes")
+        });
+        Err(Stop::Refused(format!("needs {most} threads and can start {count}: {error}{space}")))
     }
 }
 

@@ -70,6 +70,7 @@ fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
     let noise = Noise::new(Kernel::here(), machine::cpus(), cli.hogs() > 0);
     let book = SharedBook::new(machine, noise, output, shown);
     interrupt::install(book.clone(), Arc::clone(&reporter))?;
+    needs.probe()?;
     let waited = wait_for_quiet(&book, cli.patience_with_others());
     if waited > 0 {
         head += &format!("\nwaited {waited} s for a quiet machine");

@@ -244,6 +244,11 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
         self.params().get("threads").and_then(Value::as_u64).unwrap_or_default() as usize
     }
 
+    /// Threads of the workload itself, without the running thread.
+    fn further_threads(&self) -> usize {
+        0
+    }
+
     /// Tasks at a time, for a target with a thread for each.
     fn tasks(&self) -> u64 {
         0
@@ -254,10 +259,10 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
         0
     }
 
-    /// The needs of a run on this target, without a few threads of the workload itself.
+    /// The needs of a run on this target.
     fn needs(&self, target: &Entry) -> Needs {
         let threads = target.threads(self.threads() as u64, self.tasks());
-        Needs { files: self.files(), threads }
+        Needs { files: self.files(), threads: threads + self.further_threads() as u64 }
     }
 
     /// The expected tasks of a run, or the items to be popped from a queue, as far as known before.

@@ -1,14 +1,18 @@
 //! The measurements so far, and the result file with them.
 
+use std::collections::HashSet;
+use std::fmt;
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use indicatif::HumanCount;
-use serde::de::Error;
+use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use super::speedup::{Speedup, pairs};
+use crate::limits::MAX_ROUNDS;
 use crate::machine::Machine;
 use crate::noise::{Record, Span};
 use crate::stats::{Numbers, middle};
@@ -21,11 +25,20 @@ use crate::workload::{self, Metric, Params};
 /// The version of the result file. A reader of another version must not guess.
 pub(crate) const SCHEMA: u32 = 2;
 
+/// Bytes of a result file at most: a thousand rounds of everything on every target have less than half of that.
+const LONGEST: u64 = 64 << 20;
+
+/// The part of the file read first.
+#[derive(Deserialize)]
+struct Version {
+    /// See [`SCHEMA`].
+    schema: u32,
+}
+
 /// Everything measured so far, as the result file has it.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Results {
     /// See [`SCHEMA`].
-    #[serde(deserialize_with = "known")]
     pub(crate) schema: u32,
     /// Whether it has everything that was asked for.
     pub(crate) complete: bool,
@@ -55,6 +68,7 @@ pub(crate) struct Sheet {
     /// The metric to compare if there is to be a single one.
     pub(crate) headline: usize,
     /// The options.
+    #[serde(deserialize_with = "distinct")]
     pub(crate) params: Params,
     /// The metrics of each run.
     pub(crate) metrics: Vec<Metric>,
@@ -92,15 +106,27 @@ pub(crate) struct Lane {
     pub(crate) failure: Option<String>,
 }
 
-/// Reads the version of the file, which stands first.
-fn known<'de, D: Deserializer<'de>>(file: D) -> Result<u32, D::Error> {
-    let schema = u32::deserialize(file)?;
-    let reason = || {
-        format!(
-            "its schema is {schema}, and this program reads schema {SCHEMA}: measure again, or read it with the version that wrote it"
-        )
-    };
-    if schema == SCHEMA { Ok(schema) } else { Err(Error::custom(reason())) }
+/// Reads options by name, none of which may stand twice.
+fn distinct<'de, D: Deserializer<'de>>(file: D) -> Result<Params, D::Error> {
+    struct Options;
+    impl<'de> Visitor<'de> for Options {
+        type Value = Params;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("options by name")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Params, A::Error> {
+            let mut params = Params::new();
+            while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                if params.insert(name.clone(), value).is_some() {
+                    return Err(Error::custom(format!("duplicate option `{name}`")));
+                }
+            }
+            Ok(params)
+        }
+    }
+    file.deserialize_map(Options)
 }
 
 /// Reads the rounds of each metric.
@@ -226,6 +252,28 @@ impl Sheet {
     }
 }
 
+/// The first repeated name of these.
+fn twice<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let mut known = HashSet::new();
+    names.into_iter().find(|name| !known.insert(*name))
+}
+
+/// The mistake in this row, if any.
+fn wrong(sheet: &Sheet) -> Option<String> {
+    let Sheet { metrics, lanes, headline, .. } = sheet;
+    let twice = twice(lanes.iter().map(|lane| &*lane.name))
+        .or_else(|| twice(metrics.iter().map(|metric| &*metric.name)));
+    if let Some(name) = twice {
+        return Some(format!("it has {name} in {} twice", sheet.row()));
+    }
+    if *headline >= metrics.len() || lanes.iter().any(|lane| lane.values.len() > metrics.len()) {
+        return Some(format!("{} names a metric that it does not have", sheet.row()));
+    }
+    let is_long = |lane: &&Lane| lane.values.iter().any(|of| of.len() as u64 > MAX_ROUNDS);
+    let name = &lanes.iter().find(is_long)?.name;
+    Some(format!("{name} has more than {MAX_ROUNDS} rounds in {}", sheet.row()))
+}
+
 impl Results {
     /// The command to measure this row.
     pub(crate) fn command(&self, sheet: &Sheet) -> String {
@@ -246,29 +294,45 @@ impl Results {
 
     /// Reads the file at `path`.
     pub(crate) fn read(path: &Path) -> Result<Self, Stop> {
-        let file = File::open(path).map_err(|error| {
+        let mut content = Vec::new();
+        let read =
+            File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut content));
+        let read = read.map_err(|error| {
             let reason = format!("{} can't be read: {error}", path.display());
             match error.kind() {
-                ErrorKind::NotFound => Stop::Usage(reason),
+                ErrorKind::NotFound | ErrorKind::IsADirectory => Stop::Usage(reason),
                 _ => Stop::Refused(reason),
             }
         })?;
-        Results::parse(BufReader::new(file)).map_err(|reason| {
+        let results = match read as u64 {
+            ..=LONGEST => Results::parse(&content),
+            _ => Err(format!("it goes on after byte {LONGEST}, the most that one may have")),
+        };
+        results.map_err(|reason| {
             let path = path.display();
             Stop::Usage(format!("{path} is not a result file of the laboratory: {reason}"))
         })
     }
 
     /// Reads the content of a result file.
-    fn parse(content: impl Read) -> Result<Self, String> {
-        let read = serde_json::from_reader::<_, Results>(content);
-        let mut results = read.map_err(|error| error.to_string())?;
-        for sheet in &mut results.sheets {
-            let (row, most) = (sheet.row(), sheet.metrics.len());
-            if sheet.headline >= most || sheet.lanes.iter().any(|lane| lane.values.len() > most) {
-                return Err(format!("{row} names a metric that it does not have"));
-            }
-            sheet.lanes.iter_mut().for_each(|lane| lane.class = targets::class(&lane.name));
+    fn parse(content: &[u8]) -> Result<Self, String> {
+        let why = |error: serde_json::Error| error.to_string();
+        let Version { schema } = serde_json::from_slice(content).map_err(why)?;
+        if schema != SCHEMA {
+            return Err(format!(
+                "its schema is {schema}, and this program reads schema {SCHEMA}: measure again, or read it with the version that wrote it"
+            ));
+        }
+        let mut results: Results = serde_json::from_slice(content).map_err(why)?;
+        let rows: Vec<_> = results.sheets.iter().map(Sheet::row).collect();
+        let wrong = results.sheets.iter().find_map(wrong);
+        let twice =
+            || twice(rows.iter().map(|row| &**row)).map(|row| format!("it has {row} twice"));
+        if let Some(reason) = wrong.or_else(twice) {
+            return Err(reason);
+        }
+        for lane in results.sheets.iter_mut().flat_map(|sheet| &mut sheet.lanes) {
+            lane.class = targets::class(&lane.name);
         }
         Ok(results)
     }
@@ -333,8 +397,7 @@ mod tests {
 
     #[test]
     fn another_schema_is_not_read() {
-        let content = &br#"{ "schema": 1, "results": 7 }"#[..];
-        let error = Results::parse(content).expect_err("an error");
+        let error = Results::parse(br#"{ "schema": 1, "results": 7 }"#).expect_err("an error");
         assert!(error.contains("its schema is 1, and this program reads schema 2: measure again"));
     }
 }

@@ -48,6 +48,16 @@ pub(crate) fn class(name: &str) -> Class {
     all().find(|target| target.name == name).map_or(Class::Threads, |target| target.class)
 }
 
+/// The name of the target that may have been meant by this name.
+pub(crate) fn nearest(name: &str) -> Option<&'static str> {
+    let alike = all().map(|target| (strsim::jaro(name, target.name), target.name));
+    let (likeness, name) = alike.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (likeness > ALIKE).then_some(name)
+}
+
+/// How much alike two names must be: as much as clap wants of subcommands and options.
+const ALIKE: f64 = 0.7;
+
 #[cfg(test)]
 mod tests {
     use super::FAMILIES;

@@ -192,6 +192,10 @@ impl Workload for BusyIo {
         has_tasks(target)
     }
 
+    fn further_threads(&self) -> usize {
+        1
+    }
+
     fn files(&self) -> u64 {
         2
     }

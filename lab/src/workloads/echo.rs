@@ -62,6 +62,10 @@ impl Workload for Echo {
         2 * self.connections
     }
 
+    fn further_threads(&self) -> usize {
+        usize::from(self.rate.is_some())
+    }
+
     fn quiet(&self) -> Duration {
         self.rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate as u32)
     }

@@ -61,6 +61,11 @@ impl Workload for Latency {
         limits::product("tasks", &tasks, limits::MAX_TASKS)
     }
 
+    fn further_threads(&self) -> usize {
+        // The waiting thread is the first of the producers.
+        self.producers as usize - 1
+    }
+
     fn quiet(&self) -> Duration {
         match self.rate {
             Some(rate) => Duration::from_secs(1) / rate as u32,

@@ -58,6 +58,11 @@ impl Workload for Submit {
         limits::product("messages of all threads", &messages, limits::MAX_MESSAGES)
     }
 
+    fn further_threads(&self) -> usize {
+        // The measuring thread is the first of the producers.
+        self.producers() as usize - 1
+    }
+
     fn quiet(&self) -> Duration {
         if self.pattern == Pattern::Empty { Duration::ZERO } else { SLEEP }
     }

@@ -45,6 +45,10 @@ impl Workload for Throughput {
         limits::product("tasks", &tasks, limits::MAX_TASKS)
     }
 
+    fn further_threads(&self) -> usize {
+        self.producers as usize
+    }
+
     fn expected(&self) -> Sum {
         Sum::grid(self.producers * self.messages, 1 + self.amplification)
     }

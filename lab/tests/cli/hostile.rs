@@ -51,7 +51,7 @@ fn a_bad_number_is_refused_before_any_thread() {
         "{}",
         errors(&allowed)
     );
-    let bad = ["0", "0x10", "1e3", "٣", "", "18446744073709551616", "4097", "1000000"];
+    let bad = ["0", "-1", "0x10", "1e3", "٣", "", "18446744073709551616", "4097", "1000000"];
     check_all(&bad, |number| {
         let refused = with_one_thread(&["wake", "--threads", number]).expect("as before");
         assert_eq!(code(&refused), Some(2), "{number:?}: {}", errors(&refused));
@@ -237,10 +237,10 @@ fn a_process_limit_is_named_or_ends_it() {
         let output = tiny(&format!("ulimit -n {files}"));
         assert_eq!(code(&output), Some(3), "{files}: {}", errors(&output));
         let reason =
-            format!("needs 32 open files, and the limit RLIMIT_NOFILE (ulimit -n) is {files}");
+            format!("needs 16 open files, and the limit RLIMIT_NOFILE (ulimit -n) is {files}");
         assert!(errors(&output).contains(&reason), "{}", errors(&output));
     }
-    assert_eq!(code(&tiny("ulimit -n 32")), Some(0));
+    assert_eq!(code(&tiny("ulimit -n 16")), Some(0));
     for kilobytes in [64, 256, 1_000] {
         let output = tiny(&format!("ulimit -s {kilobytes}"));
         assert_eq!(code(&output), Some(3), "{kilobytes}: {}", errors(&output));
@@ -251,6 +251,11 @@ fn a_process_limit_is_named_or_ends_it() {
         assert!(errors(&output).contains(&reason), "{}", errors(&output));
     }
     assert_eq!(code(&tiny("ulimit -c 0")), Some(0));
+    let output =
+        run(after("ulimit -v 400000", ["wake", "--threads", "4096"]).stdout(Stdio::null()));
+    assert_eq!(code(&output), Some(3), "{}", errors(&output));
+    let reason = "the limit RLIMIT_AS (ulimit -v) is 409600000 bytes";
+    assert!(errors(&output).contains(reason), "{}", errors(&output));
 }
 
 #[test]
@@ -286,16 +291,28 @@ fn the_report_says_threads_shared_a_cpu() {
 }
 
 #[test]
-fn a_sparse_file_is_refused() {
+fn sparse_files_and_repeated_options_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
     File::create(&path).and_then(|file| file.set_len(10 << 30)).expect("a sparse file");
-    for arguments in [&["report"][..], &["compare", "/dev/null"]] {
-        // It reads no more than it needs.
-        let output = run(after("ulimit -v 400000", arguments).arg(&path));
-        assert_eq!(code(&output), Some(2), "{}", errors(&output));
-        assert!(errors(&output).contains("is not a result file of the laboratory"));
-    }
+    let refused = |reason: &str| {
+        for arguments in [&["report"][..], &["compare", "/dev/null"]] {
+            // It reads no more than fits.
+            let output = run(after("ulimit -v 400000", arguments).arg(&path));
+            assert_eq!(code(&output), Some(2), "{}", errors(&output));
+            assert!(errors(&output).contains(reason) || arguments.len() > 1, "{}", errors(&output));
+        }
+    };
+    refused("results.json is not a result file of the laboratory: it goes on after byte");
+    let output = run(lab(TINY).args(["--json", "-"]));
+    let good = text(&output);
+    let twice = good.replacen("\"shots\": 2", "\"shots\": 1, \"shots\": 2", 1);
+    assert_ne!(good, twice);
+    fs::write(&path, twice).expect("a file");
+    refused("duplicate option `shots` at line ");
+    let twice = good.replacen("\"complete\": true", "\"complete\": true, \"complete\": true", 1);
+    fs::write(&path, twice).expect("a file");
+    refused("duplicate field `complete` at line 3 column");
 }
 
 #[test]

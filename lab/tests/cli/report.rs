@@ -151,6 +151,10 @@ fn a_damaged_file_gets_one_line() {
         change(&mut report["sheets"]);
         report.to_string()
     };
+    let twice = with(&|sheets| sheets[1] = sheets[0].clone());
+    let same = with(&|sheets| sheets[0]["lanes"][1] = sheets[0]["lanes"][0].clone());
+    let alike = with(&|sheets| sheets[3]["metrics"][1] = sheets[3]["metrics"][0].clone());
+    let long = with(&|sheets| sheets[0]["lanes"][0]["values"][0] = json!(vec![1.0; 1_001]));
     let headless = with(&|sheets| sheets[0]["headline"] = json!(1));
     let wide = with(&|sheets| sheets[0]["lanes"][0]["values"] = json!([[1.0], [1.0]]));
     for (content, reason) in [
@@ -160,6 +164,10 @@ fn a_damaged_file_gets_one_line() {
         (good.replacen("\"schema\":2", "\"schema\":1", 1), "reads schema 2: measure again"),
         (good.replacen("[2700000.0", "[NaN", 1), "expected value at line 1 column"),
         (format!("{{\"schema\": 2, \"x\": {}", "[".repeat(100_000)), "at line 1 column"),
+        (long, "rayon has more than 1000 rounds in throughput --threads 1"),
+        (twice, "it has throughput --threads 1 twice"),
+        (same, "it has rayon in throughput --threads 1 twice"),
+        (alike, "it has p50 in burst --gap-ms 1 twice"),
         (headless, "throughput --threads 1 names a metric that it does not have"),
         (wide, "throughput --threads 1 names a metric that it does not have"),
     ] {

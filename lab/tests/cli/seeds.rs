@@ -1,5 +1,5 @@
 //! Every command is accepted of the pages that say which one does the job of which program, what shows which feature, and which
-//! configuration is for which program, and of the script for machines with more cores.
+//! configuration is for which program, and of the scripts for machines with more cores and for the seeds' tables.
 
 use std::fs;
 use std::path::Path;
@@ -71,6 +71,19 @@ fn the_rows_for_more_cores_are_accepted() {
     let rows: Vec<_> = rows.map(|(_, row)| of_two(row)).collect();
     assert_eq!(rows.len(), 8);
     accepted(&rows.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+/// Caught: a target had another name, and its column was empty.
+#[test]
+fn the_rows_of_the_seeds_tables_are_accepted() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ci/seeds.py");
+    // The scripts need it, and a user of the laboratory does not.
+    let Ok(output) = Command::new("python3").arg(script).arg("--rows").output() else { return };
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    let rows = text(&output);
+    let rows: Vec<_> = rows.lines().collect();
+    assert!(rows.len() > 200, "{}", rows.len());
+    accepted(&rows);
 }
 
 /// Checks that the laboratory accepts these commands, and that each measures something.

@@ -33,6 +33,16 @@ fn help_and_version_end_well() {
 }
 
 #[test]
+fn a_near_misspelling_gets_a_suggestion() {
+    for (name, meant) in [("rayyon", "rayon"), ("brigade-liffo", "brigade-lifo")] {
+        let reason = refused(&["wake", "--target", name]);
+        assert!(reason.contains(&format!("no such target, did you mean `{meant}`?")), "{reason}");
+    }
+    let reason = refused(&["wake", "--target", "qqq"]);
+    assert!(reason.contains("no such target; `brigade-lab list` names them"), "{reason}");
+}
+
+#[test]
 fn the_help_of_a_workload_names_its_metrics() {
     for (workload, metrics) in [
         (
@@ -77,6 +87,7 @@ fn unknown_words_are_refused() {
         &["timers", "--by", "no-such-kind"],
         &["timers", "--pattern", "instant", "--millis", "5"],
         &["fork-join", "--program", "wc", "--target", "tokio"],
+        &["wake", "--force"],
         &["all", "--quick"],
         &["wake", "--json", ""],
         &["list", "too", "much"],
@@ -87,7 +98,7 @@ fn unknown_words_are_refused() {
 
 #[test]
 fn an_excessive_number_is_refused_with_its_limit() {
-    let bad = ["0", "0x10", "1e3", "٣", "", "18446744073709551616", "4097", "1000000"];
+    let bad = ["0", "-1", "0x10", "1e3", "٣", "", "18446744073709551616", "4097", "1000000"];
     for number in bad {
         let reason = refused(&["wake", "--threads", number]);
         assert!(reason.contains("4096"), "{number:?}: {reason}");
@@ -98,7 +109,7 @@ fn an_excessive_number_is_refused_with_its_limit() {
         assert!(reason.contains(&format!("from 1 to {most}")), "{reason}");
         sized("0");
     }
-    for number in ["257", "1e3", ""] {
+    for number in ["-1", "257", "1e3", ""] {
         let reason = refused(&["wake", "--hogs", number]);
         assert!(reason.contains("from 0 to 256"), "{number:?}: {reason}");
     }
@@ -117,7 +128,7 @@ fn queues_and_elastic_pools_refuse_excessive_numbers() {
         ("injector", "--items", "1000000"),
         ("steal", "--repetitions", "1000000"),
     ] {
-        for number in ["0", "1000001"] {
+        for number in ["0", "-1", "1000001"] {
             let reason = refused(&["queue", "--pattern", pattern, flag, number]);
             assert!(reason.contains(&format!("from 1 to {limit}")), "{reason}");
         }
@@ -129,7 +140,7 @@ fn queues_and_elastic_pools_refuse_excessive_numbers() {
         ("--block-ms", "5000"),
         ("--bursts", "1000000"),
     ] {
-        for number in ["0", "1000001"] {
+        for number in ["0", "-1", "1000001"] {
             let reason = refused(&["elastic", flag, number]);
             assert!(reason.contains(&format!("from 1 to {limit}")), "{reason}");
         }
@@ -145,7 +156,7 @@ fn queues_and_elastic_pools_refuse_excessive_numbers() {
         ("fairness", "--every-ms", "10000"),
         ("fairness", "--limit-ms", "10000"),
     ] {
-        for number in ["0", "1000001"] {
+        for number in ["0", "-1", "1000001"] {
             let reason = refused(&[workload, flag, number]);
             assert!(reason.contains(&format!("from 1 to {limit}")), "{reason}");
         }
@@ -178,7 +189,7 @@ fn runtimes_refuse_excessive_numbers() {
         ("echo", "--connections", "from 1 to 10000"),
         ("echo", "--requests", "from 1 to 10000000"),
     ] {
-        for number in ["0", "10000001", "1e3", ""] {
+        for number in ["0", "-1", "10000001", "1e3", ""] {
             let reason = refused(&[workload, flag, number]);
             assert!(reason.contains(range), "{workload} {number:?}: {reason}");
         }
@@ -192,7 +203,7 @@ fn bursts_refuse_excessive_numbers() {
         ("--receivers", "from 1 to 4096"),
         ("--bursts", "from 1 to 1000000"),
     ] {
-        for number in ["0", "1000001", "1e3", ""] {
+        for number in ["0", "-1", "1000001", "1e3", ""] {
             let reason = refused(&["burst", flag, number]);
             assert!(reason.contains(range), "{number:?}: {reason}");
         }

@@ -145,7 +145,7 @@ impl Deadline {
         until: Option<Arc<Until>>,
         pool: Key,
     ) {
-        // Entered before an earlier deadline was set.
+        // Entered when an earlier deadline was set: a job is entered once, and so in the order of the numbers.
         let Some(canceller) = job.canceller().map(Arc::new) else { return };
         let mut state = self.unended.lock();
         if self.is_over(pool) {

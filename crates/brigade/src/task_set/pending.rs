@@ -1,4 +1,4 @@
-//! The handles of pending jobs, by their numbers.
+//! An entry for each pending job, such as its handle, by number.
 
 use std::collections::VecDeque;
 
@@ -23,6 +23,7 @@ impl<H> Pending<H> {
 
     /// Adds a handle with a higher number than any earlier handle.
     pub(super) fn push(&mut self, number: usize, handle: H) {
+        debug_assert!(self.entries.back().is_none_or(|last| last.0 < number), "in order");
         self.entries.push_back((number, Some(handle)));
         self.len += 1;
     }
@@ -92,6 +93,7 @@ mod tests {
                 let wanted = seed.below(number as u64 + 2) as usize;
                 let next = map.range(wanted..).next().map(|(&number, _)| number);
                 assert_eq!(pending.from(wanted).next().map(|(number, _)| number), next);
+                assert_eq!(pending.get(wanted), map.get(&wanted));
                 let removed = next.filter(|&next| next > 0 && !(keeps && seed.below(2) == 0));
                 for number in removed.into_iter().chain([number + 1]) {
                     assert_eq!(pending.remove(number), map.remove_entry(&number));

@@ -6,8 +6,9 @@
 //!
 //! **Who keeps tickets.** Only a thread that calls the scope's body, runs one of its jobs, or waits for its end; it then keeps tickets
 //! of no other scope, although jobs of others may end on it: by a cancelled handle, or the end of a pool. So nothing that a thread does
-//! meanwhile, such as to block, holds up a scope that could have ended: the body or the job on its stack holds that up anyway. Between two jobs a thread runs no code
-//! of the user. A thread that waits returns its tickets when it has run other jobs, and before it sleeps; asleep it keeps none.
+//! meanwhile, such as to block, holds up a scope that could have ended: the body or the job on its stack holds that up anyway. Between two jobs a
+//! thread runs no code of the user. A thread that waits returns its tickets when it has run other jobs, and before it sleeps; asleep it
+//! keeps none.
 
 use core::cell::Cell;
 use core::ptr;

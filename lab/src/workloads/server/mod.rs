@@ -71,6 +71,11 @@ impl Workload for Server {
         has_tasks(target)
     }
 
+    fn further_threads(&self) -> usize {
+        // A thread that waits for the clients.
+        1
+    }
+
     fn files(&self) -> u64 {
         self.connections
     }
