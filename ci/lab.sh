@@ -3,7 +3,7 @@
 #   ci/lab.sh full [OPTIONS]     all workloads in full, some 35 minutes; OPTIONS are the laboratory's
 #   ci/lab.sh figures            docs/results/quick.json, and from it all figures of README.md and of the guide, and the chart; some three minutes
 #   ci/lab.sh seeds [TABLE...]   the tables of the five crates on their columns, in docs/results/seeds.md; after `executors`, `st3` and a build with
-#                                `--features full`. All take more than an hour; each can be measured on its own
+#                                `--features full`. All take an hour and three quarters; each can be measured on its own
 #   ci/lab.sh cores [FILE]       on a machine with more cores, ten minutes: how rows grow with the threads, into FILE, or cores-N.json; what the file says
 #                                of the machine, the answer, and what the model predicts. A FILE that is there is shown, not measured
 #   ci/lab.sh scale [ROUNDS]     what the model of `examples/simulate` predicts, and the model beside the pool on one core and two: fails if
