@@ -45,9 +45,7 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     fn block_on<F: Future>(&self, future: F) -> F::Output;
 
     /// Spawns `future`. This fails only if a thread can't be started.
-    fn spawn<F>(&self, future: F) -> io::Result<Self::Task<F::Output>>
-    where
-        F: Future<Output: Send + 'static> + Send + 'static;
+    fn spawn<F: Spawnable>(&self, future: F) -> io::Result<Self::Task<F::Output>>;
 
     /// Spawns from anywhere, from inside of a task too.
     fn spawner(&self) -> Self::Spawner;
@@ -57,11 +55,7 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
 
     /// Runs `job` at `time`, by the target's own timer for closures, or in a sleeping task. A dropped alarm may be cancelled. Without
     /// cancelled tasks there are no alarms.
-    fn execute_at(
-        &self,
-        _time: Instant,
-        _job: impl FnOnce() + Send + 'static,
-    ) -> io::Result<impl Alarm> {
+    fn execute_at(&self, _time: Instant, _job: impl Closure) -> io::Result<impl Alarm> {
         Err::<Infallible, _>(Unsupported.into())
     }
 
@@ -74,6 +68,16 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     /// Ends the runtime. Its tasks have ended, except those that wait forever.
     fn shutdown(self) {}
 }
+
+/// A future that every runtime can spawn.
+pub(crate) trait Spawnable: Future<Output: Send + 'static> + Send + 'static {}
+
+impl<F: Future<Output: Send + 'static> + Send + 'static> Spawnable for F {}
+
+/// A closure that every runtime can call later.
+pub(crate) trait Closure: FnOnce() + Send + 'static {}
+
+impl<F: FnOnce() + Send + 'static> Closure for F {}
 
 /// Spawns tasks from anywhere.
 pub(crate) trait Spawn: Clone + Send + 'static {

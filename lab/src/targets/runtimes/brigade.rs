@@ -11,7 +11,7 @@ use brigade::time::Timer;
 use brigade::{Builder, Handle, JoinHandle, Pool};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::target::runtime::{Alarm, Joined, Runtime, Spawn, ends};
+use crate::target::runtime::{Alarm, Closure, Joined, Runtime, Spawn, Spawnable, ends};
 
 /// Starts this pool.
 pub(super) fn start(builder: Builder) -> io::Result<Brigade> {
@@ -33,10 +33,7 @@ impl Runtime for Brigade {
     }
 
     #[inline]
-    fn spawn<F>(&self, future: F) -> io::Result<Self::Task<F::Output>>
-    where
-        F: Future<Output: Send + 'static> + Send + 'static,
-    {
+    fn spawn<F: Spawnable>(&self, future: F) -> io::Result<Self::Task<F::Output>> {
         Ok(Joined(self.0.spawn(future)))
     }
 
@@ -49,11 +46,7 @@ impl Runtime for Brigade {
     }
 
     #[inline]
-    fn execute_at(
-        &self,
-        time: Instant,
-        job: impl FnOnce() + Send + 'static,
-    ) -> io::Result<impl Alarm> {
+    fn execute_at(&self, time: Instant, job: impl Closure) -> io::Result<impl Alarm> {
         self.0.job().at(time).execute(job).map_err(io::Error::other)
     }
 

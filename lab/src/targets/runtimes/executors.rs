@@ -1,9 +1,8 @@
 //! The futures of the crate executors, and of the package of the same name on brigade. It has no I/O and no timers; the
 //! documentation uses smol's.
 
-use std::future::Future;
-
 use super::smol::{Smol, Tasks, with};
+use crate::target::runtime::Spawnable;
 
 /// A pool of either crate, and a function to put smol's I/O and timers around it.
 macro_rules! pool {
@@ -21,10 +20,7 @@ macro_rules! pool {
 
         impl<E: $executors::FuturesExecutor + Sync> Tasks for $Pool<E> {
             #[inline]
-            fn spawn_task<F>(&self, future: F) -> smol::Task<F::Output>
-            where
-                F: Future<Output: Send + 'static> + Send + 'static,
-            {
+            fn spawn_task<F: Spawnable>(&self, future: F) -> smol::Task<F::Output> {
                 self.0.spawn(future)
             }
         }

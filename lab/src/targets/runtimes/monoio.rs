@@ -21,7 +21,7 @@ use monoio::utils::is_legacy;
 use monoio::{FusionDriver, FusionRuntime, IoUringDriver, LegacyDriver, RuntimeBuilder};
 use send_wrapper::SendWrapper;
 
-use crate::target::runtime::{Runtime, Sink, Source, Spawn};
+use crate::target::runtime::{Runtime, Sink, Source, Spawn, Spawnable};
 
 /// Starts the runtime on the blocking thread.
 pub(super) fn start(_: usize) -> io::Result<Monoio> {
@@ -54,10 +54,7 @@ impl Runtime for Monoio {
     }
 
     #[inline]
-    fn spawn<F>(&self, future: F) -> io::Result<JoinHandle<F::Output>>
-    where
-        F: Future<Output: Send + 'static> + Send + 'static,
-    {
+    fn spawn<F: Spawnable>(&self, future: F) -> io::Result<JoinHandle<F::Output>> {
         Ok(monoio::spawn(future))
     }
 

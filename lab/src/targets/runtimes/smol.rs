@@ -15,7 +15,7 @@ use smol::channel::{self, Sender};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use smol::{Async, Executor, Timer};
 
-use crate::target::runtime::{Alarm, Runtime, Spawn, ends};
+use crate::target::runtime::{Alarm, Closure, Runtime, Spawn, Spawnable, ends};
 
 /// Starts the threads.
 pub(super) fn start(threads: usize) -> io::Result<Smol<Arc<Executor<'static>>>> {
@@ -45,17 +45,12 @@ pub(super) fn with<E: Tasks>(executor: E, end: impl FnOnce() + Send + Sync + 'st
 /// Runs tasks with smol's handles, which cancel them when they are dropped.
 pub(super) trait Tasks: Clone + Send + Sync + 'static {
     /// Spawns `future`.
-    fn spawn_task<F>(&self, future: F) -> smol::Task<F::Output>
-    where
-        F: Future<Output: Send + 'static> + Send + 'static;
+    fn spawn_task<F: Spawnable>(&self, future: F) -> smol::Task<F::Output>;
 }
 
 impl Tasks for Arc<Executor<'static>> {
     #[inline]
-    fn spawn_task<F>(&self, future: F) -> smol::Task<F::Output>
-    where
-        F: Future<Output: Send + 'static> + Send + 'static,
-    {
+    fn spawn_task<F: Spawnable>(&self, future: F) -> smol::Task<F::Output> {
         self.spawn(future)
     }
 }
@@ -80,10 +75,7 @@ impl<E: Tasks> Runtime for Smol<E> {
     }
 
     #[inline]
-    fn spawn<F>(&self, future: F) -> io::Result<smol::Task<F::Output>>
-    where
-        F: Future<Output: Send + 'static> + Send + 'static,
-    {
+    fn spawn<F: Spawnable>(&self, future: F) -> io::Result<smol::Task<F::Output>> {
         Ok(self.executor.spawn_task(future))
     }
 
@@ -96,11 +88,7 @@ impl<E: Tasks> Runtime for Smol<E> {
     }
 
     #[inline]
-    fn execute_at(
-        &self,
-        time: Instant,
-        job: impl FnOnce() + Send + 'static,
-    ) -> io::Result<impl Alarm> {
+    fn execute_at(&self, time: Instant, job: impl Closure) -> io::Result<impl Alarm> {
         Ok(self.executor.spawn_task(async move {
             Timer::at(time).await;
             job();

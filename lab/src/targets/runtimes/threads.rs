@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures_lite::future::block_on;
 
-use crate::target::runtime::{Runtime, Spawn, ends};
+use crate::target::runtime::{Runtime, Spawn, Spawnable, ends};
 
 /// Starts threads.
 pub(crate) struct Threads;
@@ -46,10 +46,7 @@ impl Runtime for Threads {
     }
 
     #[inline]
-    fn spawn<F>(&self, future: F) -> io::Result<Joining<F::Output>>
-    where
-        F: Future<Output: Send + 'static> + Send + 'static,
-    {
+    fn spawn<F: Spawnable>(&self, future: F) -> io::Result<Joining<F::Output>> {
         Builder::new().spawn(|| block_on(future)).map(|thread| Joining(Some(thread)))
     }
 

@@ -12,7 +12,9 @@ use tokio::runtime::{Builder, Handle, Runtime as Inner};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::target::runtime::{Alarm, Downstream, Joined, Runtime, Spawn, Upstream, ends};
+use crate::target::runtime::{
+    Alarm, Closure, Downstream, Joined, Runtime, Spawn, Spawnable, Upstream, ends,
+};
 
 /// Starts a configured runtime.
 pub(super) fn start(builder: &mut Builder) -> io::Result<Tokio> {
@@ -34,10 +36,7 @@ impl Runtime for Tokio {
     }
 
     #[inline]
-    fn spawn<F>(&self, future: F) -> io::Result<Self::Task<F::Output>>
-    where
-        F: Future<Output: Send + 'static> + Send + 'static,
-    {
+    fn spawn<F: Spawnable>(&self, future: F) -> io::Result<Self::Task<F::Output>> {
         Ok(Joined(self.0.spawn(future)))
     }
 
@@ -50,11 +49,7 @@ impl Runtime for Tokio {
     }
 
     #[inline]
-    fn execute_at(
-        &self,
-        time: Instant,
-        job: impl FnOnce() + Send + 'static,
-    ) -> io::Result<impl Alarm> {
+    fn execute_at(&self, time: Instant, job: impl Closure) -> io::Result<impl Alarm> {
         let sleep_until = tokio::time::sleep_until;
         Ok(self.0.spawn(async move {
             sleep_until(time.into()).await;
