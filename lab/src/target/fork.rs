@@ -34,6 +34,16 @@ pub(crate) trait Tree: Copy + Send + Sync + 'static {
     }
 }
 
+/// The work of a loop over numbers.
+pub(crate) trait IndexFn: Fn(usize) + Send + Sync {}
+
+impl<W: Fn(usize) + Send + Sync> IndexFn for W {}
+
+/// The work of a loop over chunks, each with a number.
+pub(crate) trait ChunkFn<T>: Fn(usize, &mut [T]) + Send + Sync {}
+
+impl<T, W: Fn(usize, &mut [T]) + Send + Sync> ChunkFn<T> for W {}
+
 /// A pool whose tasks fork and join, and may borrow from the waiting tasks. It ends with the owner.
 pub(crate) trait ForkJoin: Sized + 'static {
     /// The means of a thread to start the root of a program.
@@ -74,7 +84,7 @@ pub(crate) trait ForkJoin: Sized + 'static {
         context: &mut Self::Context<'_>,
         items: &mut [T],
         length: usize,
-        work: impl Fn(usize, &mut [T]) + Send + Sync,
+        work: impl ChunkFn<T>,
     ) {
         each_half_of_chunks::<Self, T>(context, 0, items, length, &work);
     }
@@ -85,7 +95,7 @@ pub(crate) trait ForkJoin: Sized + 'static {
         outside: &mut Self::Outside<'_>,
         count: usize,
         grain: usize,
-        work: impl Fn(usize) + Send + Sync,
+        work: impl IndexFn,
     ) {
         Self::enter(outside, |context| {
             each_half_of_numbers::<Self>(context, 0..count, grain, &work);
@@ -98,7 +108,7 @@ fn each_half_of_numbers<F: ForkJoin>(
     context: &mut F::Context<'_>,
     numbers: Range<usize>,
     grain: usize,
-    work: &(impl Fn(usize) + Send + Sync),
+    work: &impl IndexFn,
 ) {
     if numbers.len() < 2 * grain {
         return numbers.for_each(work);
@@ -117,7 +127,7 @@ fn each_half_of_chunks<F: ForkJoin, T: Send>(
     from: usize,
     items: &mut [T],
     length: usize,
-    work: &(impl Fn(usize, &mut [T]) + Send + Sync),
+    work: &impl ChunkFn<T>,
 ) {
     match items.len().div_ceil(length) {
         0 => {}

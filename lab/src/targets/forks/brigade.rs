@@ -5,7 +5,7 @@ use std::io;
 use brigade::{Pool, Scope};
 
 use crate::tally::Tally;
-use crate::target::fork::{ForkJoin, Tree};
+use crate::target::fork::{ChunkFn, ForkJoin, IndexFn, Tree};
 
 /// Starts a fixed pool.
 pub(super) fn start(threads: usize) -> io::Result<Brigade> {
@@ -28,12 +28,7 @@ impl ForkJoin for Brigade {
         ran.unwrap_or_else(|_| unreachable!("the pool is open"))
     }
 
-    fn for_each_below(
-        pool: &mut &Pool,
-        count: usize,
-        grain: usize,
-        work: impl Fn(usize) + Send + Sync,
-    ) {
+    fn for_each_below(pool: &mut &Pool, count: usize, grain: usize, work: impl IndexFn) {
         pool.enter(|| brigade::par_for(0..count, grain, work));
     }
 
@@ -50,12 +45,7 @@ impl ForkJoin for Brigade {
         brigade::scope(|scope| visit(scope, root, answer));
     }
 
-    fn for_each_chunk<T: Send>(
-        _: &mut (),
-        items: &mut [T],
-        length: usize,
-        work: impl Fn(usize, &mut [T]) + Send + Sync,
-    ) {
+    fn for_each_chunk<T: Send>(_: &mut (), items: &mut [T], length: usize, work: impl ChunkFn<T>) {
         brigade::par_chunks_mut(items, length, work);
     }
 }

@@ -9,12 +9,12 @@ use paralight::threads::{
     CpuPinningPolicy, RangeStrategy, ThreadCount, ThreadPool, ThreadPoolBuilder,
 };
 
-use crate::target::fork::ForkJoin;
+use crate::target::fork::{ForkJoin, IndexFn};
 
 /// A pool whose only operation is a loop.
 pub(crate) trait Loops: 'static {
     /// Calls `work` with each number below `count`.
-    fn for_each_below(&mut self, count: usize, work: impl Fn(usize) + Send + Sync);
+    fn for_each_below(&mut self, count: usize, work: impl IndexFn);
 }
 
 /// Such a pool as one whose tasks fork, one after the other.
@@ -32,12 +32,7 @@ impl<P: Loops> ForkJoin for LoopsOnly<P> {
         root(&mut ())
     }
 
-    fn for_each_below(
-        pool: &mut RefMut<'_, P>,
-        count: usize,
-        _: usize,
-        work: impl Fn(usize) + Send + Sync,
-    ) {
+    fn for_each_below(pool: &mut RefMut<'_, P>, count: usize, _: usize, work: impl IndexFn) {
         pool.for_each_below(count, work);
     }
 }
@@ -56,7 +51,7 @@ pub(super) fn paralight(threads: usize) -> io::Result<LoopsOnly<ThreadPool>> {
 }
 
 impl Loops for ThreadPool {
-    fn for_each_below(&mut self, count: usize, work: impl Fn(usize) + Send + Sync) {
+    fn for_each_below(&mut self, count: usize, work: impl IndexFn) {
         (0..count).into_par_iter().with_thread_pool(self).for_each(work);
     }
 }
@@ -71,7 +66,7 @@ pub(super) fn fork_union(threads: usize) -> io::Result<LoopsOnly<fork_union::Thr
 
 #[cfg(feature = "full")]
 impl Loops for fork_union::ThreadPool {
-    fn for_each_below(&mut self, count: usize, work: impl Fn(usize) + Send + Sync) {
+    fn for_each_below(&mut self, count: usize, work: impl IndexFn) {
         // It runs when this is dropped.
         drop(self.for_n(count, |prong| work(prong.task_index)));
     }

@@ -7,7 +7,7 @@ use rayon::slice::ParallelSliceMut;
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
 use crate::tally::Tally;
-use crate::target::fork::{ForkJoin, Tree};
+use crate::target::fork::{ChunkFn, ForkJoin, IndexFn, Tree};
 
 /// Starts the pool.
 pub(super) fn start(threads: usize) -> io::Result<Rayon> {
@@ -30,12 +30,7 @@ impl ForkJoin for Rayon {
         pool.install(|| root(&mut ()))
     }
 
-    fn for_each_below(
-        pool: &mut &ThreadPool,
-        count: usize,
-        grain: usize,
-        work: impl Fn(usize) + Send + Sync,
-    ) {
+    fn for_each_below(pool: &mut &ThreadPool, count: usize, grain: usize, work: impl IndexFn) {
         pool.install(|| (0..count).into_par_iter().with_min_len(grain).for_each(work));
     }
 
@@ -52,12 +47,7 @@ impl ForkJoin for Rayon {
         rayon::scope(|scope| visit(scope, root, answer));
     }
 
-    fn for_each_chunk<T: Send>(
-        _: &mut (),
-        items: &mut [T],
-        length: usize,
-        work: impl Fn(usize, &mut [T]) + Send + Sync,
-    ) {
+    fn for_each_chunk<T: Send>(_: &mut (), items: &mut [T], length: usize, work: impl ChunkFn<T>) {
         items.par_chunks_mut(length).enumerate().for_each(|(index, chunk)| work(index, chunk));
     }
 

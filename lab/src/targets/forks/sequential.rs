@@ -1,6 +1,6 @@
 //! No pool: a fork is a call. The other targets are to be faster, and their answers are compared with this target's.
 
-use crate::target::fork::ForkJoin;
+use crate::target::fork::{ChunkFn, ForkJoin, IndexFn};
 
 /// Calls.
 pub(crate) struct Sequential;
@@ -17,16 +17,11 @@ impl ForkJoin for Sequential {
         root(&mut ())
     }
 
-    fn for_each_below((): &mut (), count: usize, _: usize, work: impl Fn(usize) + Send + Sync) {
+    fn for_each_below((): &mut (), count: usize, _: usize, work: impl IndexFn) {
         (0..count).for_each(work);
     }
 
-    fn for_each_chunk<T: Send>(
-        _: &mut (),
-        items: &mut [T],
-        length: usize,
-        work: impl Fn(usize, &mut [T]) + Send + Sync,
-    ) {
+    fn for_each_chunk<T: Send>(_: &mut (), items: &mut [T], length: usize, work: impl ChunkFn<T>) {
         items.chunks_mut(length).enumerate().for_each(|(index, chunk)| work(index, chunk));
     }
 }
