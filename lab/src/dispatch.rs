@@ -9,7 +9,7 @@ use crate::fault::{Fault, SLOW_US};
 use crate::setup::{end, occupy, started, warm};
 use crate::supervise::supervise;
 use crate::target::Entry;
-use crate::target::fork::{self, ForkJoin, Spawning, VisitFork};
+use crate::target::fork::{self, ForkJoin, VisitFork};
 use crate::target::pool::{self, Submit, VisitPool};
 use crate::target::runtime::{self, Runtime, VisitRuntime};
 use crate::work::units_for;
@@ -85,11 +85,6 @@ impl<W: PoolWorkload> VisitPool for Run<W> {
 impl<W: ForkWorkload> VisitFork for Run<W> {
     fn visit<F: ForkJoin>(self, start: fork::Start<F>) -> Outcome {
         counted(self.workload, self.bench, move |workload, bench| workload.run(start, bench))
-    }
-
-    fn visit_spawning<S: Spawning>(self, start: fork::Start<S>) -> Outcome {
-        let run = move |workload: &W, bench: &Bench| workload.run_spawning(start, bench);
-        counted(self.workload, self.bench, run)
     }
 }
 

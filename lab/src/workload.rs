@@ -9,7 +9,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::failure::Failure;
 pub(crate) use crate::failure::Outcome;
 use crate::fault::Fault;
 use crate::needs::Needs;
@@ -18,7 +17,7 @@ use crate::program::word;
 use crate::stats;
 use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
-use crate::target::fork::{self, ForkJoin, Spawning};
+use crate::target::fork::{self, ForkJoin};
 use crate::target::pool::{Running, Submit};
 use crate::target::runtime::Runtime;
 use crate::target::{Entry, Family};
@@ -294,11 +293,6 @@ pub(crate) trait PoolWorkload: Workload {
 pub(crate) trait ForkWorkload: Workload {
     /// Runs once, on the pool of `start`.
     fn run<F: ForkJoin>(&self, start: fork::Start<F>, bench: &Bench) -> Outcome;
-
-    /// The same on a pool whose tasks may not borrow.
-    fn run_spawning<S: Spawning>(&self, _start: fork::Start<S>, _bench: &Bench) -> Outcome {
-        Err(Failure::Told("its tasks may not borrow".to_owned()))
-    }
 }
 
 /// A workload for runtimes of futures, and for threads as a runtime.

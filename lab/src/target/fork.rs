@@ -11,6 +11,9 @@ use crate::tally::{Sum, Tally};
 
 /// A node of a tree, known only when visited. The answer is the sum of the values of all nodes.
 pub(crate) trait Tree: Copy + Send + Sync + 'static {
+    /// The root of the tree of this size.
+    fn of_size(size: usize) -> Self;
+
     /// The node's contribution to the answer.
     fn value(self) -> u64;
 
@@ -50,6 +53,9 @@ pub(crate) trait ForkJoin: Sized + 'static {
     type Outside<'o>;
     /// The means of a task to fork.
     type Context<'c>;
+
+    /// Whether tasks may borrow. A pool whose tasks may not has nothing but [`explore`](Self::explore).
+    const BORROWS: bool = true;
 
     /// Calls `body` on this thread, which may then start programs. Where a pool makes the thread a worker, this ends
     /// with `body`.
@@ -145,12 +151,6 @@ fn each_half_of_chunks<F: ForkJoin, T: Send>(
     }
 }
 
-/// A pool whose tasks may not borrow. It ends with the owner.
-pub(crate) trait Spawning: Sized + 'static {
-    /// Visits all nodes of the tree, with a task for each, which waits for the children, and returns the sum of their values.
-    fn fold<T: Tree>(&self, root: T) -> u64;
-}
-
 /// Starts a pool with this many threads, the waiting thread included if it takes part.
 pub(crate) type Start<F> = fn(usize) -> io::Result<F>;
 
@@ -158,7 +158,4 @@ pub(crate) type Start<F> = fn(usize) -> io::Result<F>;
 pub(crate) trait VisitFork {
     /// Runs it with the pool of `start`.
     fn visit<F: ForkJoin>(self, start: Start<F>) -> Outcome;
-
-    /// The same for a pool whose tasks may not borrow.
-    fn visit_spawning<S: Spawning>(self, start: Start<S>) -> Outcome;
 }

@@ -4,11 +4,12 @@ use std::io;
 
 use brigade::{Handle, Pool, TaskSet};
 
-use crate::target::fork::{Spawning, Tree};
+use super::spawning::{Spawning, TreesOnly};
+use crate::target::fork::Tree;
 
 /// Starts a pool whose jobs have their children in a set, or by handles.
-pub(super) fn start(threads: usize, have_sets: bool) -> io::Result<Jobs> {
-    Pool::builder().threads(threads).build().map(|pool| Jobs { pool, have_sets })
+pub(super) fn start(threads: usize, have_sets: bool) -> io::Result<TreesOnly<Jobs>> {
+    Pool::builder().threads(threads).build().map(|pool| TreesOnly(Jobs { pool, have_sets }))
 }
 
 /// A pool whose jobs wait for others.

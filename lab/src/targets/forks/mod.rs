@@ -7,6 +7,7 @@ mod jobs;
 mod loops;
 mod rayon;
 pub(crate) mod sequential;
+mod spawning;
 mod tokio;
 
 use self::sequential::Sequential;
@@ -48,15 +49,15 @@ family! {
     peer("fork-union", "fork_union: a loop of threads that spin").of(Class::Caller).only(|program| program == "short")
         => visit(loops::fork_union);
     peer("tokio", "tokio: a task spawns its children and awaits them").only(is_tree)
-        => visit_spawning(|n| tokio::start(n, false));
+        => visit(|n| tokio::start(n, false));
     // These three compare the ways in which a task waits for ten children.
     peer("tokio-join-set", "tokio: a task has its children in a JoinSet").further().only(|program| program == "skynet")
-        => visit_spawning(|n| tokio::start(n, true));
+        => visit(|n| tokio::start(n, true));
     // It counts as a peer: so the table has the ratio of a set to it.
     peer("brigade-submit", "brigade: a job submits its children and joins them").further().only(|program| program == "skynet")
-        => visit_spawning(|n| jobs::start(n, false));
+        => visit(|n| jobs::start(n, false));
     own("brigade-task-set", "a job has its children in a TaskSet").further().only(|program| program == "skynet")
-        => visit_spawning(|n| jobs::start(n, true));
+        => visit(|n| jobs::start(n, true));
     peer("go", "Go: goroutines, for fib, skynet and nqueens-scope").elsewhere("brigade-lab-go", "go").only(is_foreign);
     peer("cpp", "oneTBB: parallel_invoke and task_group, for the same")
         .of(Class::Caller).elsewhere("brigade-lab-cpp", "cpp").only(is_foreign);

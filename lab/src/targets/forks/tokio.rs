@@ -5,12 +5,13 @@ use std::io;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
 
-use crate::target::fork::{Spawning, Tree};
+use super::spawning::{Spawning, TreesOnly};
+use crate::target::fork::Tree;
 
 /// Starts a runtime on which tasks have their children in a set, or by handles.
-pub(super) fn start(threads: usize, have_sets: bool) -> io::Result<Tokio> {
+pub(super) fn start(threads: usize, have_sets: bool) -> io::Result<TreesOnly<Tokio>> {
     let runtime = Builder::new_multi_thread().worker_threads(threads).build()?;
-    Ok(Tokio { runtime, have_sets })
+    Ok(TreesOnly(Tokio { runtime, have_sets }))
 }
 
 /// A tokio runtime.

@@ -1,7 +1,6 @@
 //! Fibonacci numbers without a cut-off: nothing but forks.
 
 use super::Program;
-use super::search::Root;
 use crate::target::fork::Tree;
 use crate::workloads::prelude::*;
 
@@ -52,13 +51,11 @@ fn fib<F: ForkJoin>(context: &mut F::Context<'_>, index: u32) -> u64 {
 #[derive(Clone, Copy)]
 pub(super) struct Call(u32);
 
-impl Root for Call {
-    fn new(size: usize) -> Self {
+impl Tree for Call {
+    fn of_size(size: usize) -> Self {
         Call(size as u32)
     }
-}
 
-impl Tree for Call {
     fn value(self) -> u64 {
         if self.0 < 2 { self.0.into() } else { 0 }
     }

@@ -16,17 +16,16 @@ mod sort;
 mod uts;
 mod wc;
 
+use std::ops::RangeInclusive;
+
+use self::search::Search;
 use crate::apart;
 use crate::program::name;
 use crate::setup::started;
-use std::ops::RangeInclusive;
-
-use crate::target::fork::{self, Spawning, Start};
+use crate::target::fork::{self, Start};
 use crate::targets::forks::Forks;
 use crate::targets::forks::sequential::Sequential;
 use crate::workload::ForkWorkload;
-
-use self::search::{Root, Search};
 use crate::workloads::prelude::*;
 
 /// A program in a pool.
@@ -100,30 +99,22 @@ impl Workload for ForkJoin {
 impl ForkWorkload for ForkJoin {
     fn run<F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
         match self.program {
-            Kind::Fib => self.forking::<fib::Fib, F>(start, bench),
-            Kind::Skynet => self.forking::<Search<skynet::Node, true>, F>(start, bench),
-            Kind::Nqueens => self.forking::<Search<nqueens::Board, true>, F>(start, bench),
-            Kind::NqueensScope => self.forking::<Search<nqueens::Board, false>, F>(start, bench),
-            Kind::Uts => self.forking::<Search<uts::Node, false>, F>(start, bench),
-            Kind::Quicksort => self.forking::<sort::Sort<false>, F>(start, bench),
-            Kind::Mergesort => self.forking::<sort::Sort<true>, F>(start, bench),
-            Kind::Matmul => self.forking::<matmul::Matmul, F>(start, bench),
-            Kind::Mandelbrot => self.forking::<mandelbrot::Mandelbrot, F>(start, bench),
-            Kind::Nbody => self.forking::<nbody::Nbody, F>(start, bench),
-            Kind::Short => self.forking::<short::Short, F>(start, bench),
-            Kind::Wc => self.forking::<wc::Wc, F>(start, bench),
-            Kind::Map => self.forking::<map::Map, F>(start, bench),
-            Kind::Collect => self.forking::<collect::Collect, F>(start, bench),
-        }
-    }
-
-    fn run_spawning<S: Spawning>(&self, start: Start<S>, bench: &Bench) -> Outcome {
-        match self.program {
-            Kind::Fib => self.spawning::<fib::Call, S>(start, bench),
-            Kind::Skynet => self.spawning::<skynet::Node, S>(start, bench),
-            Kind::NqueensScope => self.spawning::<nqueens::Board, S>(start, bench),
-            Kind::Uts => self.spawning::<uts::Node, S>(start, bench),
-            _ => Err(Failure::Told("its tasks may not borrow".to_owned())),
+            // As a tree of calls a fork of other pools would take longer.
+            Kind::Fib if !F::BORROWS => self.measure::<Search<fib::Call, false>, F>(start, bench),
+            Kind::Fib => self.measure::<fib::Fib, F>(start, bench),
+            Kind::Skynet => self.measure::<Search<skynet::Node, true>, F>(start, bench),
+            Kind::Nqueens => self.measure::<Search<nqueens::Board, true>, F>(start, bench),
+            Kind::NqueensScope => self.measure::<Search<nqueens::Board, false>, F>(start, bench),
+            Kind::Uts => self.measure::<Search<uts::Node, false>, F>(start, bench),
+            Kind::Quicksort => self.measure::<sort::Sort<false>, F>(start, bench),
+            Kind::Mergesort => self.measure::<sort::Sort<true>, F>(start, bench),
+            Kind::Matmul => self.measure::<matmul::Matmul, F>(start, bench),
+            Kind::Mandelbrot => self.measure::<mandelbrot::Mandelbrot, F>(start, bench),
+            Kind::Nbody => self.measure::<nbody::Nbody, F>(start, bench),
+            Kind::Short => self.measure::<short::Short, F>(start, bench),
+            Kind::Wc => self.measure::<wc::Wc, F>(start, bench),
+            Kind::Map => self.measure::<map::Map, F>(start, bench),
+            Kind::Collect => self.measure::<collect::Collect, F>(start, bench),
         }
     }
 }
@@ -135,87 +126,44 @@ impl ForkJoin {
         self.size.unwrap_or(usual)
     }
 
-    /// Measures the program in a pool whose tasks may borrow.
-    fn forking<P: Program, F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
+    /// Measures the program in a pool.
+    fn measure<P: Program, F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
         let mut program = P::prepare(self.size() as usize)?;
         let before = apart::bytes(apart::PEAK)?;
         let target = started(start, self.threads())?;
-        let measured = target.attach(|outside| {
-            self.measure(&mut program, before, bench, |program| program.run::<F>(outside))
+        let (mut meter, mut times, mut answers) = (Meter::default(), Vec::new(), Vec::new());
+        let grown = target.attach(|outside| {
+            for repetition in 0..self.runs() {
+                program.reset();
+                let lap = Lap::begin();
+                for _ in 0..bench.fault.copies(repetition as u32) {
+                    program.run::<F>(outside);
+                    bench.tally.ran(repetition as u32, 0);
+                }
+                if repetition >= WARM_UP {
+                    times.push(meter.end(&lap).as_secs_f64());
+                }
+                answers.push(program.answer());
+            }
+            // Here no thread of the pool has ended yet, and one thread has not computed the answer.
+            apart::bytes(apart::PEAK).map(|most| most.saturating_sub(before))
         });
         drop(target);
-        self.result(measured?, program, bench)
-    }
-
-    /// Measures the program in a pool whose tasks may not.
-    fn spawning<T: Root, S: Spawning>(&self, start: Start<S>, bench: &Bench) -> Outcome {
-        let mut program = Search::<T, false>::prepare(self.size() as usize)?;
-        let before = apart::bytes(apart::PEAK)?;
-        let target = started(start, self.threads())?;
-        let measured = self.measure(&mut program, before, bench, |program| {
-            program.answer = target.fold(program.root);
-        });
-        drop(target);
-        self.result(measured?, program, bench)
+        bench.tally.check(bench.tally.expected())?;
+        program.reset();
+        program.run::<Sequential>(&mut ());
+        let right = program.answer();
+        if let Some(wrong) = answers.iter().find(|answer| **answer != right) {
+            return Err(Failure::Told(format!("answered {wrong}, and one thread {right}")));
+        }
+        let cpu = meter.cpu().as_secs_f64() / self.repetitions as f64;
+        Ok(vec![median(times), cpu, grown? as f64, meter.cpus()])
     }
 
     /// Runs of the program, warm-up included.
     fn runs(&self) -> u64 {
         WARM_UP + self.repetitions
     }
-
-    /// Runs the program as often as it must; `before` is the most memory before the pool was started.
-    fn measure<P: Program>(
-        &self,
-        program: &mut P,
-        before: u64,
-        bench: &Bench,
-        mut run: impl FnMut(&mut P),
-    ) -> Result<Measured, Failure> {
-        let mut measured = Measured::default();
-        for repetition in 0..self.runs() {
-            program.reset();
-            let lap = Lap::begin();
-            for _ in 0..bench.fault.copies(repetition as u32) {
-                run(program);
-                bench.tally.ran(repetition as u32, 0);
-            }
-            if repetition >= WARM_UP {
-                measured.times.push(measured.meter.end(&lap));
-            }
-            measured.answers.push(program.answer());
-        }
-        // Here no thread of the pool has ended yet, and one thread has not computed the answer.
-        measured.grown = apart::bytes(apart::PEAK)?.saturating_sub(before);
-        Ok(measured)
-    }
-
-    /// The numbers, if all answers are right.
-    fn result(&self, measured: Measured, mut program: impl Program, bench: &Bench) -> Outcome {
-        bench.tally.check(bench.tally.expected())?;
-        program.reset();
-        program.run::<Sequential>(&mut ());
-        let right = program.answer();
-        if let Some(wrong) = measured.answers.iter().find(|answer| **answer != right) {
-            return Err(Failure::Told(format!("answered {wrong}, and one thread {right}")));
-        }
-        let times = measured.times.iter().map(Duration::as_secs_f64);
-        let cpu = measured.meter.cpu().as_secs_f64() / self.repetitions as f64;
-        Ok(vec![median(times.collect()), cpu, measured.grown as f64, measured.meter.cpus()])
-    }
-}
-
-/// The values of the runs of a program.
-#[derive(Default)]
-struct Measured {
-    /// The time of each counted run.
-    times: Vec<Duration>,
-    /// All of those together.
-    meter: Meter,
-    /// The answer of each, of the first too.
-    answers: Vec<u64>,
-    /// Bytes by which the most memory of the process has grown.
-    grown: u64,
 }
 
 /// A program.

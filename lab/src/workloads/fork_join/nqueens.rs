@@ -1,6 +1,6 @@
 //! Queens on a board, none of which attacks another: a task for each placement of a queen.
 
-use super::search::{Root, counted};
+use super::search::counted;
 use crate::target::fork::Tree;
 
 /// Queens in the first rows of a board.
@@ -23,13 +23,11 @@ impl Board {
     }
 }
 
-impl Root for Board {
-    fn new(size: usize) -> Self {
+impl Tree for Board {
+    fn of_size(size: usize) -> Self {
         Board { all: (1 << size) - 1, columns: 0, left: 0, right: 0 }
     }
-}
 
-impl Tree for Board {
     fn value(self) -> u64 {
         counted(self.columns == self.all)
     }

@@ -4,28 +4,22 @@ use super::Program;
 use crate::target::fork::Tree;
 use crate::workloads::prelude::*;
 
-/// A node that a tree may begin with.
-pub(super) trait Root: Tree {
-    /// The root of the tree of this size.
-    fn new(size: usize) -> Self;
-}
-
-/// The sum of the values of all nodes, which joins return if `JOINS`; otherwise a single scope has a task for each.
+/// The sum of the values of all nodes, which joins return if `JOINS` and the pool has them; otherwise a single scope has a task for each.
 pub(super) struct Search<T, const JOINS: bool> {
     /// The first of them.
-    pub(super) root: T,
+    root: T,
     /// The sum.
-    pub(super) answer: u64,
+    answer: u64,
 }
 
-impl<T: Root, const JOINS: bool> Program for Search<T, JOINS> {
+impl<T: Tree, const JOINS: bool> Program for Search<T, JOINS> {
     fn prepare(size: usize) -> io::Result<Self> {
-        Ok(Search { root: T::new(size), answer: 0 })
+        Ok(Search { root: T::of_size(size), answer: 0 })
     }
 
     fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
         let root = self.root;
-        if JOINS {
+        if JOINS && F::BORROWS {
             self.answer = F::enter(outside, |context| sum::<F, T>(context, root));
             return;
         }

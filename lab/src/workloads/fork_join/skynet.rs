@@ -1,6 +1,5 @@
 //! The skynet benchmark: a tree of ten children a node, whose leaves return their numbers.
 
-use super::search::Root;
 use crate::target::fork::Tree;
 
 /// Children of a node.
@@ -20,13 +19,11 @@ pub(super) struct Node {
     levels: u32,
 }
 
-impl Root for Node {
-    fn new(size: usize) -> Self {
+impl Tree for Node {
+    fn of_size(size: usize) -> Self {
         Node { number: 0, levels: size as u32 }
     }
-}
 
-impl Tree for Node {
     fn value(self) -> u64 {
         if self.levels == 0 { self.number } else { 0 }
     }

@@ -6,7 +6,7 @@
 
 use sha1::{Digest, Sha1};
 
-use super::search::{Root, counted};
+use super::search::counted;
 use crate::target::fork::Tree;
 
 /// The seed, of a tree with some 300,000 nodes; T3 has 42.
@@ -33,13 +33,11 @@ impl Node {
     }
 }
 
-impl Root for Node {
-    fn new(size: usize) -> Self {
+impl Tree for Node {
+    fn of_size(size: usize) -> Self {
         Node::root(SEED, size as u32)
     }
-}
 
-impl Tree for Node {
     fn value(self) -> u64 {
         counted(self.width == 0)
     }
