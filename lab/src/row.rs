@@ -49,21 +49,23 @@ impl Row {
 
 /// The type of a subcommand's options.
 pub(crate) trait AsRow {
-    /// The row they stand for, if they go together.
-    fn row(&self) -> Result<Row, Stop>;
+    /// The row they stand for, of the workload with this name, if they go together.
+    fn row(&self, name: &str) -> Result<Row, Stop>;
 }
 
 impl<W: Workload> AsRow for W
 where
     W::Family: Accept<Run<W>>,
 {
-    fn row(&self) -> Result<Row, Stop> {
+    fn row(&self, name: &str) -> Result<Row, Stop> {
         self.check()?;
         if W::APART {
             apart::check()?;
         }
         let targets = W::Family::TARGETS.iter().copied();
-        let (workload, needs) = (self.clone(), self.clone());
+        let program = self.program().unwrap_or_else(|| name.to_owned());
+        let targets = targets.filter(|target| (target.runs)(&program));
+        let (workload, needy) = (self.clone(), self.clone());
         let (params, cpus) = (self.params(), machine::cpus() as u64);
         let threads = params.get("threads").and_then(Value::as_u64).filter(|all| *all > cpus);
         let crowd = |all| format!("more threads than CPUs: {all} take turns on {cpus}");
@@ -71,7 +73,7 @@ where
         let notes = notes.collect::<Vec<_>>().join("; ");
         let [done, like] = self.meaning().map(str::to_owned);
         let sheet = Sheet {
-            workload: W::NAME.to_owned(),
+            workload: name.to_owned(),
             done,
             like,
             own: "brigade".to_owned(),
@@ -87,7 +89,11 @@ where
             pins: W::PINS,
             targets: targets.filter(|target| self.is_for(target)).collect(),
             apart: W::APART,
-            needs: Box::new(move |target| needs.needs(target)),
+            needs: Box::new(move |target| {
+                let own = needy.needs();
+                let threads = (target.threads)(needy.threads() as u64, needy.tasks());
+                Needs { threads: own.threads + threads, ..own }
+            }),
             run_here: Box::new(move |target, bench| {
                 let instead = workload.instead(target, bench);
                 let run = || Run { workload: workload.clone(), target, bench };

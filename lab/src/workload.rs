@@ -186,9 +186,6 @@ impl Bench {
 
 /// A workload, generic over the targets.
 pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
-    /// The name in the tables and on the command line.
-    const NAME: &'static str;
-
     /// The action, as the beginning of a sentence.
     const DONE: &'static str;
 
@@ -233,7 +230,12 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
         Ok(())
     }
 
-    /// Whether it can be measured on this target of the family.
+    /// The program that a target must [run](Entry::runs), if it is not the workload itself.
+    fn program(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether these options can be measured on this target, which runs the program.
     fn is_for(&self, _target: &Entry) -> bool {
         true
     }
@@ -243,29 +245,20 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
         self.params().get("threads").and_then(Value::as_u64).unwrap_or_default() as usize
     }
 
-    /// Threads of the workload itself, without the running thread.
-    fn further_threads(&self) -> usize {
-        0
-    }
-
     /// Tasks at a time, for a target with a thread for each.
     fn tasks(&self) -> u64 {
         0
     }
 
-    /// Open files of a run at a time.
-    fn files(&self) -> u64 {
-        0
-    }
-
-    /// The needs of a run on this target.
-    fn needs(&self, target: &Entry) -> Needs {
-        let threads = target.threads(self.threads() as u64, self.tasks());
-        Needs { files: self.files(), threads: threads + self.further_threads() as u64 }
+    /// Open files of a run at a time, and threads of the workload itself, without the running thread.
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
 
     /// The expected tasks of a run, or the items to be popped from a queue, as far as known before.
-    fn expected(&self) -> Sum;
+    fn expected(&self) -> Sum {
+        Sum::default()
+    }
 
     /// The longest time in which no task of a run can end.
     fn quiet(&self) -> Duration {

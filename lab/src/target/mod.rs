@@ -57,10 +57,10 @@ pub(crate) struct Entry {
     pub(crate) elsewhere: Option<(&'static str, &'static str)>,
     /// The class.
     pub(crate) class: Class,
-    /// See [`Entry::runs`].
-    runs: fn(&str) -> bool,
-    /// See [`Entry::threads`].
-    threads: fn(u64, u64) -> u64,
+    /// Whether it can run this program or workload of the family.
+    pub(crate) runs: fn(&str) -> bool,
+    /// The most threads it has when started with so many threads, as the first, and so many tasks.
+    pub(crate) threads: fn(u64, u64) -> u64,
 }
 
 impl Entry {
@@ -105,7 +105,7 @@ impl Entry {
         Entry { class, ..self }
     }
 
-    /// The same with these programs of the family alone.
+    /// The same with these programs or workloads of the family alone.
     pub(crate) const fn only(self, runs: fn(&str) -> bool) -> Self {
         Entry { runs, ..self }
     }
@@ -113,16 +113,6 @@ impl Entry {
     /// The same with another number of threads than it is started with.
     pub(crate) const fn with_threads(self, threads: fn(u64, u64) -> u64) -> Self {
         Entry { threads, ..self }
-    }
-
-    /// Whether it can run this program of the family.
-    pub(crate) fn runs(&self, program: &str) -> bool {
-        (self.runs)(program)
-    }
-
-    /// The most threads it has when started with `threads` threads and runs `tasks` tasks.
-    pub(crate) fn threads(&self, threads: u64, tasks: u64) -> u64 {
-        (self.threads)(threads, tasks)
     }
 }
 

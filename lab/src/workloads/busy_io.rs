@@ -174,7 +174,6 @@ impl BusyIo {
 }
 
 impl Workload for BusyIo {
-    const NAME: &'static str = "busy-io";
     const DONE: &'static str = "fire timers while the pool computes";
     const LIKE: &'static str = "It stands for programs that mix computing and I/O: a server that compresses, renders or encrypts.";
     type Family = Runtimes;
@@ -187,22 +186,8 @@ impl Workload for BusyIo {
         more "tasks/s": "rate";
     };
 
-    fn is_for(&self, target: &Entry) -> bool {
-        // With a thread for each job, no job waits for another.
-        has_tasks(target)
-    }
-
-    fn further_threads(&self) -> usize {
-        1
-    }
-
-    fn files(&self) -> u64 {
-        2
-    }
-
-    fn expected(&self) -> Sum {
-        // The number of jobs is known only at the end.
-        Sum::default()
+    fn needs(&self) -> Needs {
+        Needs { files: 2, threads: 1 }
     }
 }
 

@@ -52,7 +52,6 @@ pub(crate) struct Creation {
 }
 
 impl Workload for Creation {
-    const NAME: &'static str = "creation";
     const DONE: &'static str = "create a task and wait for its end";
     const LIKE: &'static str = "It stands for a task for each request or connection, in servers and in tests with many small futures.";
     type Family = Runtimes;
@@ -65,7 +64,7 @@ impl Workload for Creation {
     fn is_for(&self, target: &Entry) -> bool {
         match self.kind {
             What::Task if ["cpp", "go"].contains(&target.name) => self.shape == Shape::Flat,
-            What::Task => has_tasks(target),
+            What::Task => target.name != "threads",
             What::Thread => target.name == "threads",
         }
     }

@@ -8,7 +8,6 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::clock;
-use crate::targets::runtimes::runs_futures;
 use crate::workloads::prelude::*;
 
 /// Options of `echo`.
@@ -39,7 +38,6 @@ const MESSAGE: usize = 64;
 const HEAD: usize = 8;
 
 impl Workload for Echo {
-    const NAME: &'static str = "echo";
     const DONE: &'static str = "answer small messages over TCP";
     const LIKE: &'static str =
         "It stands for network servers with little work a request: proxies, caches, game servers.";
@@ -49,21 +47,13 @@ impl Workload for Echo {
         less "s": "p50" "p90" "p99" "p99.9" "max";
     };
 
-    fn is_for(&self, target: &Entry) -> bool {
-        runs_futures(target)
-    }
-
     fn tasks(&self) -> u64 {
         // Both ends of a connection are here, and each is a task.
         2 * self.connections
     }
 
-    fn files(&self) -> u64 {
-        2 * self.connections
-    }
-
-    fn further_threads(&self) -> usize {
-        usize::from(self.rate.is_some())
+    fn needs(&self) -> Needs {
+        Needs { files: 2 * self.connections, threads: self.rate.is_some().into() }
     }
 
     fn quiet(&self) -> Duration {

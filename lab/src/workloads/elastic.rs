@@ -70,7 +70,6 @@ impl Shared<Blocking> {
 }
 
 impl Workload for Elastic {
-    const NAME: &'static str = "elastic";
     const DONE: &'static str = "grow a pool for calls that block";
     const LIKE: &'static str = "It stands for pools beside an async runtime: file system, name look-ups, old libraries that block.";
     type Family = ElasticPools;

@@ -88,7 +88,6 @@ impl Shared<Jobs> {
 }
 
 impl Workload for Fairness {
-    const NAME: &'static str = "fairness";
     const DONE: &'static str = "answer while the pool is overloaded";
     const LIKE: &'static str = "It stands for servers at their limit: a health check or a new request beside endless background jobs.";
     type Family = Pools;
@@ -100,11 +99,6 @@ impl Workload for Fairness {
         less "jobs": "given-up";
         more "tasks/s": "rate";
     };
-
-    fn expected(&self) -> Sum {
-        // The number of jobs is known only at the end.
-        Sum::default()
-    }
 
     fn note(&self) -> Option<String> {
         Some(format!(

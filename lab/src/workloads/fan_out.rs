@@ -53,7 +53,6 @@ impl Shared<Children> {
 }
 
 impl Workload for FanOut {
-    const NAME: &'static str = "fan-out";
     const DONE: &'static str = "split one job into many";
     const LIKE: &'static str = "It stands for a request that is answered in parts: a search over shards, a build graph, tiles of an image.";
     type Family = Pools;

@@ -40,7 +40,6 @@ pub(crate) struct Latency {
 }
 
 impl Workload for Latency {
-    const NAME: &'static str = "latency";
     const DONE: &'static str = "run a burst of jobs after a pause";
     const LIKE: &'static str = "It stands for work that arrives in bursts: a frame of a game, a tick of a market, a batch of a queue.";
     type Family = Pools;
@@ -61,9 +60,9 @@ impl Workload for Latency {
         limits::product("tasks", &tasks, limits::MAX_TASKS)
     }
 
-    fn further_threads(&self) -> usize {
+    fn needs(&self) -> Needs {
         // The waiting thread is the first of the producers.
-        self.producers as usize - 1
+        Needs { files: 0, threads: self.producers - 1 }
     }
 
     fn quiet(&self) -> Duration {
@@ -71,11 +70,6 @@ impl Workload for Latency {
             Some(rate) => Duration::from_secs(1) / rate as u32,
             None => Duration::from_millis(self.sleep_ms()),
         }
-    }
-
-    fn expected(&self) -> Sum {
-        // Those of the bursts are added when it is known how many there are.
-        Sum::default()
     }
 }
 

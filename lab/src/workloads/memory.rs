@@ -11,7 +11,6 @@ use std::task::{Context, Poll, Waker};
 use futures_lite::future::yield_now;
 
 use crate::apart;
-use crate::targets::runtimes::spawns_anywhere;
 use crate::workloads::prelude::*;
 
 /// Options of `memory`.
@@ -35,7 +34,6 @@ const STEPS: u64 = 4;
 const LOOK: Duration = Duration::from_micros(50);
 
 impl Workload for Memory {
-    const NAME: &'static str = "memory";
     const DONE: &'static str = "keep waiting tasks in memory";
     const LIKE: &'static str =
         "It stands for many idle connections: chat, push notifications, long polling.";
@@ -46,10 +44,6 @@ impl Workload for Memory {
         less "B": "bytes";
         detail "B": "virtual";
     };
-
-    fn is_for(&self, target: &Entry) -> bool {
-        spawns_anywhere(target)
-    }
 
     fn tasks(&self) -> u64 {
         self.tasks

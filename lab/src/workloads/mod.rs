@@ -31,18 +31,18 @@ use clap::Subcommand;
 
 /// Makes the measuring subcommands from a table: the line shown by `list`, the name, and the options.
 macro_rules! subcommands {
-    ($($(#[$doc:meta])* $name:ident($options:ty),)+) => {
+    ($($(#[$doc:meta])* $label:literal $name:ident($options:ty),)+) => {
         /// A measuring subcommand.
         #[derive(Clone, Debug, Subcommand)]
         pub(crate) enum Choice {
-            $($(#[$doc])* $name($options),)+
+            $($(#[$doc])* #[command(name = $label)] $name($options),)+
         }
 
         impl Choice {
             /// The row it stands for.
             pub(crate) fn row(&self) -> Result<Row, Stop> {
                 match self {
-                    $(Choice::$name(options) => options.row(),)+
+                    $(Choice::$name(options) => options.row($label),)+
                 }
             }
         }
@@ -51,47 +51,47 @@ macro_rules! subcommands {
 
 subcommands! {
     /// Tasks per second of a fully loaded pool.
-    Throughput(throughput::Throughput),
+    "throughput" Throughput(throughput::Throughput),
     /// Time from the start of a burst to the last task, with sleep between the bursts.
-    Latency(latency::Latency),
+    "latency" Latency(latency::Latency),
     /// Time of a submission for the submitting thread.
-    Submit(submit::Submit),
+    "submit" Submit(submit::Submit),
     /// Time for an idle pool to start one task.
-    Wake(wake::Wake),
+    "wake" Wake(wake::Wake),
     /// Time for as many jobs as there are idle threads to begin.
-    RampUp(ramp_up::RampUp),
+    "ramp-up" RampUp(ramp_up::RampUp),
     /// Time until all children of one task have run.
-    FanOut(fan_out::FanOut),
+    "fan-out" FanOut(fan_out::FanOut),
     /// Time of fork-join programs.
-    ForkJoin(fork_join::ForkJoin),
+    "fork-join" ForkJoin(fork_join::ForkJoin),
     /// Time until another thread begins a fork whose sibling computes.
-    Steal(steal::Steal),
+    "steal" Steal(steal::Steal),
     /// Time until a job from outside starts while chains of jobs keep all workers busy.
-    Fairness(fairness::Fairness),
+    "fairness" Fairness(fairness::Fairness),
     /// Time for an elastic pool to grow to its full size, and the threads left later.
-    Elastic(elastic::Elastic),
+    "elastic" Elastic(elastic::Elastic),
     /// Time of the operations of a queue, without a pool around it.
-    Queue(queue::Queue),
+    "queue" Queue(queue::Queue),
     /// Time for a byte to go through a line of tasks, each of which passes it to the next.
-    BucketBrigade(bucket_brigade::BucketBrigade),
+    "bucket-brigade" BucketBrigade(bucket_brigade::BucketBrigade),
     /// Time to make a task or a thread and to wait for its end.
-    Creation(creation::Creation),
+    "creation" Creation(creation::Creation),
     /// Resident memory of a waiting task or thread.
-    Memory(memory::Memory),
+    "memory" Memory(memory::Memory),
     /// Requests per second over TCP connections to itself.
-    Echo(echo::Echo),
+    "echo" Echo(echo::Echo),
     /// How late timers and bytes on a socket are while jobs keep all workers busy.
-    BusyIo(busy_io::BusyIo),
+    "busy-io" BusyIo(busy_io::BusyIo),
     /// CPU time and lateness of fired timers, and the price of cancelled timers.
-    Timers(timers::Timers),
+    "timers" Timers(timers::Timers),
     /// Time and CPU time of a message through a channel between busy tasks.
-    Channels(channels::Channels),
+    "channels" Channels(channels::Channels),
     /// Requests per second and CPU time of a request to a server for HTTP/1 or RESP.
-    Server(server::Server),
+    "server" Server(server::Server),
     /// Time for values sent together to reach waiting threads.
-    Burst(burst::Burst),
+    "burst" Burst(burst::Burst),
     /// Time, CPU time, memory and context switches of commands of your own.
-    Run(run::Options),
+    "run" Run(run::Options),
 }
 
 /// Imports of most workloads.
@@ -109,6 +109,7 @@ pub(crate) mod prelude {
     pub(crate) use crate::fault::Fault;
     pub(crate) use crate::latch::Latch;
     pub(crate) use crate::limits::{self, whole};
+    pub(crate) use crate::needs::Needs;
     pub(crate) use crate::row::{AsRow, Row};
     pub(crate) use crate::setup::on_thread;
     pub(crate) use crate::stats::{median, moments};
@@ -119,7 +120,7 @@ pub(crate) mod prelude {
     pub(crate) use crate::target::pool::{Running, Submit};
     pub(crate) use crate::target::runtime::{Runtime, Sink, Source, Spawn};
     pub(crate) use crate::targets::pools::Pools;
-    pub(crate) use crate::targets::runtimes::{Runtimes, has_tasks};
+    pub(crate) use crate::targets::runtimes::Runtimes;
     pub(crate) use crate::work::{grind, units_for};
     pub(crate) use crate::workload::{Bench, Metric, Outcome, Params, fields, metrics};
     pub(crate) use crate::workload::{PoolWorkload, RuntimeWorkload, Workload};

@@ -71,7 +71,6 @@ impl RampUp {
 }
 
 impl Workload for RampUp {
-    const NAME: &'static str = "ramp-up";
     const DONE: &'static str = "get all idle threads to work";
     const LIKE: &'static str = "It stands for many calls that block at once: file operations, name look-ups, database queries.";
     type Family = Pools;

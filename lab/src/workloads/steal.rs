@@ -31,7 +31,6 @@ pub(crate) struct Steal {
 type Begun = (ThreadId, u64);
 
 impl Workload for Steal {
-    const NAME: &'static str = "steal";
     const DONE: &'static str = "share a fork that one thread holds";
     const LIKE: &'static str =
         "It stands for uneven recursion: a parser or a search that computes long before it splits.";
@@ -40,10 +39,6 @@ impl Workload for Steal {
         less "s": "p50" "p99" "p99.9" "max";
         less "forks": "kept";
     };
-
-    fn is_for(&self, target: &Entry) -> bool {
-        target.runs(Self::NAME)
-    }
 
     fn expected(&self) -> Sum {
         Sum::grid(self.shots, 2)

@@ -42,7 +42,6 @@ const FURTHER_PRODUCERS: u64 = 10;
 const SLEEP: Duration = Duration::from_secs(1);
 
 impl Workload for Submit {
-    const NAME: &'static str = "submit";
     const DONE: &'static str = "hand jobs to a pool";
     const LIKE: &'static str = "It stands for a thread that must not be held up: an event loop, an audio callback, a user interface.";
     type Family = Pools;
@@ -58,9 +57,9 @@ impl Workload for Submit {
         limits::product("messages of all threads", &messages, limits::MAX_MESSAGES)
     }
 
-    fn further_threads(&self) -> usize {
+    fn needs(&self) -> Needs {
         // The measuring thread is the first of the producers.
-        self.producers() as usize - 1
+        Needs { files: 0, threads: self.producers() - 1 }
     }
 
     fn quiet(&self) -> Duration {

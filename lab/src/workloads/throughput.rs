@@ -31,7 +31,6 @@ pub(crate) struct Throughput {
 }
 
 impl Workload for Throughput {
-    const NAME: &'static str = "throughput";
     const DONE: &'static str = "keep all threads busy with short jobs";
     const LIKE: &'static str = "It stands for a pool that always has work: log shippers, crawlers, the stages of a pipeline.";
     type Family = Pools;
@@ -45,8 +44,8 @@ impl Workload for Throughput {
         limits::product("tasks", &tasks, limits::MAX_TASKS)
     }
 
-    fn further_threads(&self) -> usize {
-        self.producers as usize
+    fn needs(&self) -> Needs {
+        Needs { files: 0, threads: self.producers }
     }
 
     fn expected(&self) -> Sum {

@@ -74,7 +74,6 @@ impl Shared<Tasks> {
 }
 
 impl Workload for Wake {
-    const NAME: &'static str = "wake";
     const DONE: &'static str = "start one job on an idle pool";
     const LIKE: &'static str = "It stands for work that comes now and then: a request to a quiet server, a click, a timer.";
     type Family = Pools;

@@ -24,7 +24,12 @@ use brigade_executors::{
 
 use self::threads::Threads;
 use crate::target::runtime::VisitRuntime;
-use crate::target::{Class, Entry, family};
+use crate::target::{Class, family};
+
+/// Whether this workload is a line of tasks.
+fn is_line(workload: &str) -> bool {
+    workload == "bucket-brigade"
+}
 
 family! {
     /// Runtimes of futures, and threads as a runtime.
@@ -44,7 +49,7 @@ family! {
         => visit(|_| tokio::start(&mut Builder::new_current_thread()));
     #[cfg(all(feature = "full", target_os = "linux"))]
     peer("monoio", "monoio: one thread with io_uring, for bucket-brigade and echo")
-        .of(Class::OneThread).with_threads(|_, _| 0)
+        .of(Class::OneThread).with_threads(|_, _| 0).only(|workload| ["bucket-brigade", "echo"].contains(&workload))
         => visit(monoio::start);
     // async-io has an additional thread, which waits for I/O when no other does.
     peer("smol", "smol: an Executor, run by threads").with_threads(|threads, _| threads + 1) => visit(smol::start);
@@ -62,30 +67,19 @@ family! {
     own("brigade-executors-ws", "executors' stealing pool on brigade, with smol's I/O")
         .further().with_threads(|threads, _| threads + 1)
         => visit(|n| Ok(executors::on_brigade(dyn_pool_on_brigade(n))));
-    peer("threads", "a thread for each task, calls that block, channels of tokio").with_threads(|_, tasks| tasks) => visit(|_| Ok(Threads));
+    // Not for workloads whose tasks take turns: no thread waits for another.
+    peer("threads", "a thread for each task, calls that block, channels of tokio").with_threads(|_, tasks| tasks)
+        .only(|workload| ["bucket-brigade", "creation", "echo", "memory"].contains(&workload)) => visit(|_| Ok(Threads));
     // No tasks at all: one thread does their reads and writes. It is the minimum, so no peer.
-    own("floor", "one thread with the reads and writes of all, for bucket-brigade").with_threads(|_, _| 0);
-    peer("go", "Go: goroutines, for bucket-brigade over channels and creation").elsewhere("brigade-lab-go", "go");
+    own("floor", "one thread with the reads and writes of all, for bucket-brigade").with_threads(|_, _| 0).only(is_line);
+    peer("go", "Go: goroutines, for bucket-brigade over channels and creation").elsewhere("brigade-lab-go", "go")
+        .only(|workload| ["bucket-brigade", "creation"].contains(&workload));
     // oneTBB's tasks can't wait for a byte without a thread each, so it is not for bucket-brigade.
-    peer("cpp", "oneTBB: tasks of a task_group, for creation").elsewhere("brigade-lab-cpp", "cpp");
+    peer("cpp", "oneTBB: tasks of a task_group, for creation").elsewhere("brigade-lab-cpp", "cpp")
+        .only(|workload| workload == "creation");
     // No tasks either: one thread waits for all pipes. It is no peer.
     #[cfg(target_os = "linux")]
-    own("epoll", "one thread with a level-triggered epoll loop, for bucket-brigade").with_threads(|_, _| 0);
-}
-
-/// Whether this target has futures as tasks. Otherwise it is a thread for each task, or a thread without tasks.
-pub(crate) fn has_tasks(target: &Entry) -> bool {
-    spawns_anywhere(target) && target.name != "threads"
-}
-
-/// Whether futures can be spawned on this target from any thread. Otherwise it has only reads, writes and tasks of a single thread.
-pub(crate) fn spawns_anywhere(target: &Entry) -> bool {
-    runs_futures(target) && target.name != "monoio"
-}
-
-/// Whether this target runs futures at all, be it one on each thread. Otherwise it has a line of pipes and nothing else.
-pub(crate) fn runs_futures(target: &Entry) -> bool {
-    !["floor", "epoll", "go", "cpp"].contains(&target.name)
+    own("epoll", "one thread with a level-triggered epoll loop, for bucket-brigade").with_threads(|_, _| 0).only(is_line);
 }
 
 #[cfg(test)]

@@ -70,7 +70,6 @@ const WARM_UP: u32 = 2;
 const LOOK: Duration = Duration::from_millis(5);
 
 impl Workload for BucketBrigade {
-    const NAME: &'static str = "bucket-brigade";
     const DONE: &'static str = "pass a byte through a line of tasks";
     const LIKE: &'static str = "It stands for chains of actors, proxies and pipelines, in which each step waits for the one before it.";
     type Family = Runtimes;
@@ -85,7 +84,6 @@ impl Workload for BucketBrigade {
 
     fn is_for(&self, target: &Entry) -> bool {
         match target.name {
-            "cpp" => false,
             "go" => self.over == Over::Channel,
             // Written for pipes.
             "epoll" => self.over == Over::Pipe,
@@ -97,11 +95,9 @@ impl Workload for BucketBrigade {
         self.tasks
     }
 
-    fn files(&self) -> u64 {
-        match self.over {
-            Over::Pipe | Over::Tcp | Over::Unix => 2 * self.hops(),
-            Over::Channel => 0,
-        }
+    fn needs(&self) -> Needs {
+        let files = if self.over == Over::Channel { 0 } else { 2 * self.hops() };
+        Needs { files, threads: 0 }
     }
 
     fn expected(&self) -> Sum {

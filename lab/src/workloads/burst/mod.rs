@@ -68,7 +68,6 @@ const MEANWHILE: Duration = Duration::from_micros(400);
 const LOOK: Duration = Duration::from_micros(50);
 
 impl Workload for Burst {
-    const NAME: &'static str = "burst";
     const DONE: &'static str = "hand values to waiting threads";
     const LIKE: &'static str = "It stands for a receiver that distributes packets, frames or orders to threads which sleep between them.";
     type Family = Handovers;

@@ -74,7 +74,6 @@ pub(crate) struct Channels {
 const WARM_UP: u32 = 10;
 
 impl Workload for Channels {
-    const NAME: &'static str = "channels";
     const DONE: &'static str = "send messages between busy tasks";
     const LIKE: &'static str =
         "It stands for producers and consumers: actors, work queues, stages of a pipeline.";
@@ -93,10 +92,6 @@ impl Workload for Channels {
             return Err(Stop::Usage(reason.to_owned()));
         }
         Ok(())
-    }
-
-    fn is_for(&self, target: &Entry) -> bool {
-        has_tasks(target)
     }
 
     fn expected(&self) -> Sum {

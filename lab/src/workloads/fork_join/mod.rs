@@ -55,7 +55,6 @@ const MANY: u64 = 1_000_000_000;
 const CHUNKS: usize = 8;
 
 impl Workload for ForkJoin {
-    const NAME: &'static str = "fork-join";
     const DONE: &'static str = "compute by divide and conquer";
     const LIKE: &'static str =
         "It stands for parallel algorithms: sorting, tree walks, matrix products, simulations.";
@@ -81,8 +80,8 @@ impl Workload for ForkJoin {
         Ok(())
     }
 
-    fn is_for(&self, target: &Entry) -> bool {
-        target.runs(&name(&self.program))
+    fn program(&self) -> Option<String> {
+        Some(name(&self.program))
     }
 
     fn expected(&self) -> Sum {

@@ -82,7 +82,6 @@ pub(crate) struct Queue {
 }
 
 impl Workload for Queue {
-    const NAME: &'static str = "queue";
     const DONE: &'static str = "push to a deque and pop from it";
     const LIKE: &'static str = "It stands for the inner loop of a scheduler, on one thread: every spawn and every next job.";
     type Family = Queues;

@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use serde_json::Value;
 
 use self::process::Process;
-use crate::needs::Needs;
 use crate::report::results::Sheet;
 use crate::workload::quoted;
 use crate::workloads::prelude::*;
@@ -15,9 +14,6 @@ pub(crate) mod process;
 
 /// The placeholder for the name of a pool.
 const POOL: &str = "{pool}";
-
-/// The name of the workload.
-const NAME: &str = "run";
 
 /// Options of `run`.
 #[derive(Args, Clone, Debug)]
@@ -54,7 +50,7 @@ struct Program {
 }
 
 impl AsRow for Options {
-    fn row(&self) -> Result<Row, Stop> {
+    fn row(&self, name: &str) -> Result<Row, Stop> {
         const METRICS: &[Metric] = metrics! {
             less "s": "time" "user" "system";
             less "B": "peak";
@@ -74,7 +70,7 @@ impl AsRow for Options {
         };
         let all: Vec<_> = commands.into_iter().enumerate().map(program).collect();
         let sheet = Sheet {
-            workload: NAME.to_owned(),
+            workload: name.to_owned(),
             done: "run the program".to_owned(),
             like: "Each run is a process of its own, from its start to its end.".to_owned(),
             own: all[first].entry.name.to_owned(),

@@ -14,7 +14,6 @@ use super::Server;
 use super::client::{Client, Line};
 #[cfg(feature = "full")]
 use super::{secure::Certificate, streams::Streams, wire::Protocol};
-use crate::needs::Needs;
 use crate::program::{Helper, hear, tell};
 use crate::stats::quantiles;
 use crate::workloads::prelude::*;

@@ -48,7 +48,6 @@ pub(crate) struct Server {
 }
 
 impl Workload for Server {
-    const NAME: &'static str = "server";
     const DONE: &'static str = "answer requests to a server";
     const LIKE: &'static str = "It stands for web services and stores like redis, whose clients keep their connections open.";
     type Family = Runtimes;
@@ -67,17 +66,9 @@ impl Workload for Server {
         Ok(())
     }
 
-    fn is_for(&self, target: &Entry) -> bool {
-        has_tasks(target)
-    }
-
-    fn further_threads(&self) -> usize {
-        // A thread that waits for the clients.
-        1
-    }
-
-    fn files(&self) -> u64 {
-        self.connections
+    fn needs(&self) -> Needs {
+        // A thread waits for the clients.
+        Needs { files: self.connections, threads: 1 }
     }
 
     fn expected(&self) -> Sum {

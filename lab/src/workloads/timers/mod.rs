@@ -120,7 +120,6 @@ impl Board {
 }
 
 impl Workload for Timers {
-    const NAME: &'static str = "timers";
     const DONE: &'static str = "fire many timers";
     const LIKE: &'static str = "It stands for programs full of sleeps and intervals: simulations, schedulers, retries, heartbeats.";
     type Family = Runtimes;
@@ -154,10 +153,6 @@ impl Workload for Timers {
             return Err(Stop::Usage("--millis is for the pattern spread only".to_owned()));
         }
         Ok(())
-    }
-
-    fn is_for(&self, target: &Entry) -> bool {
-        has_tasks(target)
     }
 
     fn expected(&self) -> Sum {
