@@ -27,15 +27,15 @@ pub(crate) fn sleep_short() {
 #[derive(Default)]
 pub(crate) struct Meter {
     /// CPU time of the process during the timed parts.
-    cpu: Duration,
+    pub(crate) cpu: Duration,
     /// Length of the timed parts.
     wall: Duration,
 }
 
 /// A begun timed part.
 pub(crate) struct Lap {
-    /// When it began, by the wall.
-    wall: Instant,
+    /// When it began.
+    pub(crate) began: Instant,
     /// When it began, by CPU time.
     cpu: Duration,
 }
@@ -45,27 +45,17 @@ impl Lap {
     pub(crate) fn begin() -> Self {
         // The wall clock is read last, so reading the other is not timed.
         let cpu = cpu_time();
-        Lap { wall: Instant::now(), cpu }
-    }
-
-    /// When it began.
-    pub(crate) fn began(&self) -> Instant {
-        self.wall
+        Lap { began: Instant::now(), cpu }
     }
 }
 
 impl Meter {
     /// Ends a timed part and returns its length.
     pub(crate) fn end(&mut self, lap: &Lap) -> Duration {
-        let wall = lap.wall.elapsed();
+        let wall = lap.began.elapsed();
         self.wall += wall;
         self.cpu += cpu_time().saturating_sub(lap.cpu);
         wall
-    }
-
-    /// CPU time of the timed parts.
-    pub(crate) fn cpu(&self) -> Duration {
-        self.cpu
     }
 
     /// CPU seconds per wall second: how many CPUs the process kept busy.

@@ -38,12 +38,9 @@ impl Row {
             return (self.run_here)(target, bench);
         }
         let values = apart::run(&self.sheet.workload, &self.sheet.params, target, bench)?;
-        match (values.len(), self.sheet.metrics.len()) {
-            (there, needed) if there == needed => Ok(values),
-            (there, needed) => {
-                Err(Failure::Told(format!("its process said {there} numbers, not {needed}")))
-            }
-        }
+        let (there, needed) = (values.len(), self.sheet.metrics.len());
+        let wrong = || Failure::Told(format!("its process said {there} numbers, not {needed}"));
+        if there == needed { Ok(values) } else { Err(wrong()) }
     }
 }
 

@@ -30,6 +30,11 @@ pub(crate) fn on_thread<T: Send + 'static>(
     thread::spawn(job)
 }
 
+/// The result of a thread of a workload; a panic continues here.
+pub(crate) fn joined<T>(thread: JoinHandle<T>) -> T {
+    thread.join().unwrap_or_else(|cause| panic::resume_unwind(cause))
+}
+
 /// The message of a panic, if it is a text.
 pub(crate) fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);

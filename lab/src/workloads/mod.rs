@@ -111,7 +111,7 @@ pub(crate) mod prelude {
     pub(crate) use crate::limits::{self, whole};
     pub(crate) use crate::needs::Needs;
     pub(crate) use crate::row::{AsRow, Row};
-    pub(crate) use crate::setup::on_thread;
+    pub(crate) use crate::setup::{joined, on_thread};
     pub(crate) use crate::stats::{median, moments};
     pub(crate) use crate::stop::Stop;
     pub(crate) use crate::tally::{Sum, Tally};

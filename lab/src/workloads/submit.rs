@@ -3,7 +3,6 @@
 //! The jobs there sleep for a second, which is meant to be longer than the test. Here they wait for
 //! a gate for as long; it opens when the measurement is over, so all jobs run and can be counted.
 
-use std::panic;
 use std::sync::{Barrier, Condvar, Mutex, PoisonError};
 
 use crate::target::pool;
@@ -92,9 +91,9 @@ impl PoolWorkload for Submit {
         ready.wait();
         let lap = Lap::begin();
         producer();
-        let mut stretch = (lap.began(), Instant::now());
+        let mut stretch = (lap.began, Instant::now());
         for thread in further {
-            let theirs = thread.join().unwrap_or_else(|cause| panic::resume_unwind(cause));
+            let theirs = joined(thread);
             stretch = (stretch.0.min(theirs.0), stretch.1.max(theirs.1));
         }
         meter.end(&lap);

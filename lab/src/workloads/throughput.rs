@@ -1,7 +1,6 @@
 //! The harness of the crate executors, but every task is counted and the clock stops when all have
 //! run.
 
-use std::panic;
 use std::sync::Barrier;
 
 use super::chain::{Chains, producer};
@@ -78,9 +77,7 @@ impl PoolWorkload for Throughput {
         let ended = Instant::now();
         meter.end(&lap);
         // A producer may have begun before this thread was back from the barrier.
-        let begun = producers.into_iter().map(|producer| producer.join());
-        let begun = begun.map(|begun| begun.unwrap_or_else(|cause| panic::resume_unwind(cause)));
-        let begun = begun.min().unwrap_or(lap.began());
+        let begun = producers.into_iter().map(joined).min().unwrap_or(lap.began);
         let rate = self.expected().tasks as f64 / (ended - begun).as_secs_f64();
         Ok(vec![rate, meter.cpus()])
     }

@@ -50,7 +50,7 @@ impl Loop {
     /// A loop over the sources of these carriers and the source `last`.
     fn new(carriers: Vec<Carrier<End, End>>, last: End) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        let sources = carriers.iter().map(Carrier::source).chain([&last]);
+        let sources = carriers.iter().map(|carrier| &carrier.up).chain([&last]);
         for (source, number) in sources.zip(0..) {
             epoll::add(&epoll, &source.0, EventData::new_u64(number), EventFlags::IN)?;
         }

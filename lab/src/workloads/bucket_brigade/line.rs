@@ -76,7 +76,7 @@ impl Trail {
 /// A stage of the line: passes bytes on.
 pub(super) struct Carrier<U, D> {
     /// The source of bytes.
-    up: U,
+    pub(super) up: U,
     /// The sink of bytes.
     down: D,
     /// The bytes that have passed.
@@ -84,12 +84,6 @@ pub(super) struct Carrier<U, D> {
 }
 
 impl<U: Upstream, D: Downstream> Carrier<U, D> {
-    /// The source of the bytes.
-    #[cfg(target_os = "linux")]
-    pub(super) fn source(&self) -> &U {
-        &self.up
-    }
-
     /// Passes a byte on; false when there will be no more.
     #[inline]
     pub(super) async fn hand_on(&mut self) -> bool {

@@ -108,7 +108,7 @@ impl RuntimeWorkload for Channels {
         let wall = meter.end(&lap).as_secs_f64();
         let messages = (u64::from(self.each()) * self.senders) as f64;
         let switches = before.since().switches() / messages;
-        Ok(vec![wall / messages, meter.cpu().as_secs_f64() / messages, switches, meter.cpus()])
+        Ok(vec![wall / messages, meter.cpu.as_secs_f64() / messages, switches, meter.cpus()])
     }
 }
 

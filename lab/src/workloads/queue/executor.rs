@@ -4,7 +4,6 @@
 //! target and repetition; the steals depend on the kernel's scheduling.
 
 use std::iter;
-use std::panic;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -72,9 +71,7 @@ impl Queue {
             })
             .collect();
         let values = self.repeat(bench, |fault| first.repetition(fault))?;
-        for thread in others {
-            thread.join().unwrap_or_else(|cause| panic::resume_unwind(cause))?;
-        }
+        others.into_iter().try_for_each(joined)?;
         Ok(values)
     }
 }

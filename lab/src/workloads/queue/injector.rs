@@ -5,7 +5,6 @@
 
 use std::iter;
 use std::ops::Range;
-use std::panic;
 
 use super::Queue;
 use super::race::Race;
@@ -49,9 +48,7 @@ impl Queue {
             tally.add(iter::from_fn(|| injector.pop()).map(print).collect());
             Ok(time / self.items() as f64)
         })?;
-        for thread in others {
-            thread.join().unwrap_or_else(|cause| panic::resume_unwind(cause))?;
-        }
+        others.into_iter().try_for_each(joined)?;
         Ok(values)
     }
 }

@@ -128,7 +128,7 @@ impl Server {
         let switches = before.since().switches() / timed;
         tally.note_values(batches);
         generator.end()?;
-        let (rate, cpu) = (timed / wall, meter.cpu().as_secs_f64() / timed);
+        let (rate, cpu) = (timed / wall, meter.cpu.as_secs_f64() / timed);
         Ok([&[rate, cpu], &quantiles[..], &[switches, meter.cpus()]].concat())
     }
 }

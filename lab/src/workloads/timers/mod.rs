@@ -195,7 +195,7 @@ impl Timers {
         let offsets = self.offsets();
         let (mut meter, lap) = (Meter::default(), Lap::begin());
         let made = runtime.block_on(async {
-            let first = lap.began() + self.lead();
+            let first = lap.began + self.lead();
             let made = self.make(runtime, first, &offsets, &board, bench.fault)?;
             // It is never closed.
             let _ = board.over.acquire().await;
@@ -208,7 +208,7 @@ impl Timers {
         let late = board.late.iter().map(|late| seconds(late.load(Ordering::Relaxed)));
         let each = |time: Duration| time.as_secs_f64() / self.timers() as f64;
         let late = bench.quantiles(late.collect(), [0.5, 0.99, 0.999, 1.0]);
-        Ok([&[each(meter.cpu()), each(made)], &late[..], &[meter.cpus()]].concat())
+        Ok([&[each(meter.cpu), each(made)], &late[..], &[meter.cpus()]].concat())
     }
 
     /// The time until the first timer.
@@ -267,7 +267,7 @@ impl Timers {
         })?;
         let wall = meter.end(&lap).as_secs_f64();
         let timers = self.expected().tasks as f64;
-        Ok(vec![meter.cpu().as_secs_f64() / timers, wall / timers, meter.cpus()])
+        Ok(vec![meter.cpu.as_secs_f64() / timers, wall / timers, meter.cpus()])
     }
 
     /// Timers at a time.
