@@ -37,7 +37,6 @@ pub(crate) enum Over {
 
 /// Options of `bucket-brigade`.
 #[derive(Args, Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) struct BucketBrigade {
     /// The links between the tasks.
     #[arg(long, value_enum, default_value = "pipe")]
@@ -117,47 +116,38 @@ impl Workload for BucketBrigade {
 
 impl RuntimeWorkload for BucketBrigade {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
-        runtime.block_on(async {
-            match self.over {
-                Over::Pipe => self.with_tasks(runtime, bench, line::pipe::<R>).await,
-                Over::Tcp => self.with_tasks(runtime, bench, line::tcp::<R>).await,
-                Over::Unix => self.with_tasks(runtime, bench, line::unix::<R>).await,
-                Over::Channel => self.with_tasks(runtime, bench, || Ok(self.channel())).await,
-            }
-        })
+        runtime.block_on(self.over_links(Some(runtime), bench))
     }
 }
 
 impl BucketBrigade {
     /// Runs without tasks: one thread does their work in turn.
     fn floor(&self, bench: &Bench) -> Outcome {
+        block_on(self.over_links::<Threads>(None, bench))
+    }
+
+    /// Runs over the links of this runtime, without tasks if it is none.
+    async fn over_links<R: Runtime>(&self, runtime: Option<&R>, bench: &Bench) -> Outcome {
         match self.over {
-            Over::Pipe => self.relayed(bench, line::pipe::<Threads>),
-            Over::Tcp => self.relayed(bench, line::tcp::<Threads>),
-            Over::Unix => self.relayed(bench, line::unix::<Threads>),
-            Over::Channel => self.relayed(bench, || Ok(self.channel())),
+            Over::Pipe => self.along(runtime, bench, line::pipe::<R>).await,
+            Over::Tcp => self.along(runtime, bench, line::tcp::<R>).await,
+            Over::Unix => self.along(runtime, bench, line::unix::<R>).await,
+            Over::Channel => self.along(runtime, bench, || Ok(self.channel())).await,
         }
     }
 
-    /// The same over a line of these links.
-    fn relayed<U: Upstream, D: Downstream>(
+    /// Runs over a line of these links, with a task for each place in it if there is a runtime.
+    async fn along<R: Runtime, U: Upstream, D: Downstream>(
         &self,
-        bench: &Bench,
-        link: impl FnMut() -> io::Result<(D, U)>,
-    ) -> Outcome {
-        let (carriers, Ends { first, last, trail }) =
-            line::line(self.tasks as u32, bench.tally, link)?;
-        block_on(self.alone(bench, Ends { first, last: Relay { carriers, last }, trail }))
-    }
-
-    /// Runs with a task for each place in the line.
-    async fn with_tasks<R: Runtime, U: Upstream, D: Downstream>(
-        &self,
-        runtime: &R,
+        runtime: Option<&R>,
         bench: &Bench,
         link: impl FnMut() -> io::Result<(D, U)>,
     ) -> Outcome {
         let (carriers, ends) = line::line(self.tasks as u32, bench.tally, link)?;
+        let Some(runtime) = runtime else {
+            let Ends { first, last, trail } = ends;
+            return self.alone(bench, Ends { first, last: Relay { carriers, last }, trail }).await;
+        };
         let doomed = (bench.fault == Fault::Died).then_some(self.tasks / 2);
         let tasks = carriers.into_iter().zip(0..).map(|(carrier, place)| {
             if doomed == Some(place) {
