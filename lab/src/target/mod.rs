@@ -118,8 +118,6 @@ impl Entry {
 
 /// A set of interchangeable targets.
 pub(crate) trait Family {
-    /// The heading of the targets in `list`.
-    const HEADING: &'static str;
     /// The targets, in the order of the table.
     const TARGETS: &'static [&'static Entry];
 }
@@ -136,7 +134,7 @@ pub(crate) trait Accept<V>: Family {
 macro_rules! family {
     (
         $(#[$doc:meta])*
-        $family:ident: $heading:literal, $visit:ident;
+        $family:ident: $visit:ident;
         $(
             $(#[$cfg:meta])?
             $kind:ident($name:literal, $about:literal)$(.$with:ident($($argument:tt)*))* $(=> $call:ident($start:expr))?;
@@ -146,7 +144,6 @@ macro_rules! family {
         pub(crate) struct $family;
 
         impl $crate::target::Family for $family {
-            const HEADING: &'static str = $heading;
             const TARGETS: &'static [&'static $crate::target::Entry] = &[
                 $($(#[$cfg])? &$crate::target::Entry::$kind($name, $about)$(.$with($($argument)*))*,)+
             ];

@@ -113,7 +113,18 @@ impl<T, E: Debug, H: Future<Output = Result<T, E>> + Unpin> Future for Joined<H>
 /// A source of bytes.
 pub(crate) trait Source: Send + 'static {
     /// Fills all of `buffer`; an error if the other end is closed before.
-    fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send;
+    fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send {
+        async move {
+            let mut filled = 0;
+            while filled < buffer.len() {
+                match self.some(&mut buffer[filled..]).await? {
+                    0 => return Err(UnexpectedEof.into()),
+                    read => filled += read,
+                }
+            }
+            Ok(())
+        }
+    }
 
     /// Reads the bytes there are, at least one, and returns their number; 0 if the other end is closed.
     fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;

@@ -15,23 +15,15 @@ use self::queues::Queues;
 use self::runtimes::Runtimes;
 use crate::target::{Class, Entry, Family};
 
-/// A family's heading, and the targets.
-type Listed = (&'static str, &'static [&'static Entry]);
-
-/// Every family, as `list` shows it.
-pub(crate) const FAMILIES: [Listed; 6] = [
-    listed::<Pools>(),
-    listed::<ElasticPools>(),
-    listed::<Forks>(),
-    listed::<Queues>(),
-    listed::<Handovers>(),
-    listed::<Runtimes>(),
+/// Every family with a heading, as `list` shows it.
+pub(crate) const FAMILIES: [(&str, &[&Entry]); 6] = [
+    ("pools", Pools::TARGETS),
+    ("elastic pools, for elastic", ElasticPools::TARGETS),
+    ("fork-join pools", Forks::TARGETS),
+    ("queues, for queue: deques, and four for its pattern injector", Queues::TARGETS),
+    ("handovers, for burst", Handovers::TARGETS),
+    ("runtimes, for bucket-brigade, creation, memory, echo, busy-io, timers, channels and server", Runtimes::TARGETS),
 ];
-
-/// This family.
-const fn listed<F: Family>() -> Listed {
-    (F::HEADING, F::TARGETS)
-}
 
 /// The targets of all families.
 fn all() -> impl Iterator<Item = &'static Entry> {

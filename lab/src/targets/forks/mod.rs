@@ -26,7 +26,7 @@ fn is_foreign(program: &str) -> bool {
 
 family! {
     /// Pools whose tasks fork and join.
-    Forks: "fork-join pools", VisitFork;
+    Forks: VisitFork;
     own("brigade", "join, scope and loops inside a pool") => visit(brigade::start);
     // A single thread, whatever the number of threads.
     own("sequential", "no pool: a fork is a call").with_threads(|_, _| 0).only(|program| program != "steal")

@@ -12,7 +12,7 @@ use crate::target::handover::VisitHandover;
 
 family! {
     /// Channels to waiting threads, and pools used as such.
-    Handovers: "handovers, for burst", VisitHandover;
+    Handovers: VisitHandover;
     own("brigade-burst", "brigade-burst: Sender::burst") => visit(brigade::burst);
     own("brigade-pool", "the default pool: dispatch") => visit(brigade::pool);
     #[cfg(feature = "full")]

@@ -22,7 +22,7 @@ use crate::target::{Class, family};
 
 family! {
     /// Thread pools.
-    Pools: "pools", VisitPool;
+    Pools: VisitPool;
     own("brigade", "the default pool") => visit(|n| brigade::with(n, |b| b));
     own("brigade-fifo", "local queues oldest first").further()
         => visit(|n| brigade::with(n, |b| b.order(Order::Fifo)));
@@ -120,7 +120,7 @@ family! {
 
 family! {
     /// Thread pools that grow, and shrink when idle.
-    ElasticPools: "elastic pools, for elastic", VisitElastic;
+    ElasticPools: VisitElastic;
     own("brigade", "the default pool") => visit(brigade::sized);
     // It does not grow: at least one thread.
     own("brigade-fixed", "a pool of the core size, or one thread").further()

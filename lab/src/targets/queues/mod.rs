@@ -14,7 +14,7 @@ use crate::target::{Entry, family};
 
 family! {
     /// Queues with a single owner and thieves, and queues shared by all threads.
-    Queues: "queues, for queue: deques, and four for its pattern injector", VisitQueue;
+    Queues: VisitQueue;
     own("brigade-lifo", "brigade: lifo::Worker, bounded") => visit(|| brigade_queue::lifo::Worker::new(CAPACITY));
     own("brigade-fifo", "brigade: fifo::Worker, bounded") => visit(|| brigade_queue::fifo::Worker::new(CAPACITY));
     peer("st3-lifo", "st3: lifo::Worker, bounded") => visit(|| ::st3::lifo::Worker::new(CAPACITY));

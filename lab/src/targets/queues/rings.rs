@@ -25,30 +25,23 @@ macro_rules! ring {
 
             #[inline]
             fn steal(&self, from: &Self::Stealer, batch: usize) -> Result<(), Missed> {
-                Ok(from.steal(self, |_| batch).map(drop)?)
+                let stolen = from.steal(self, |_| batch).map(drop);
+                stolen.map_err(|error| missed(matches!(error, $st3::StealError::Empty)))
             }
 
             #[inline]
             fn steal_half(&self, from: &Self::Stealer) -> Result<Item, Missed> {
-                Ok(from.steal_and_pop(self, half).map(|(item, _)| item)?)
+                let stolen = from.steal_and_pop(self, half).map(|(item, _)| item);
+                stolen.map_err(|error| missed(matches!(error, $st3::StealError::Empty)))
             }
         }
     };
 }
 
-/// The reasons of either crate.
-macro_rules! missed {
-    ($error:ty) => {
-        impl From<$error> for Missed {
-            #[inline]
-            fn from(error: $error) -> Self {
-                match error {
-                    <$error>::Empty => Missed::Empty,
-                    <$error>::Busy => Missed::Busy,
-                }
-            }
-        }
-    };
+/// The reason of either crate, which have no others.
+#[inline]
+fn missed(is_empty: bool) -> Missed {
+    if is_empty { Missed::Empty } else { Missed::Busy }
 }
 
 ring!(brigade_queue::lifo);
@@ -59,7 +52,3 @@ ring!(st3::fifo);
 ring!(brigade_st3::lifo);
 #[cfg(feature = "full")]
 ring!(brigade_st3::fifo);
-missed!(brigade_queue::StealError);
-missed!(st3::StealError);
-#[cfg(feature = "full")]
-missed!(brigade_st3::StealError);

@@ -33,7 +33,7 @@ fn is_line(workload: &str) -> bool {
 
 family! {
     /// Runtimes of futures, and threads as a runtime.
-    Runtimes: "runtimes, for bucket-brigade, creation, memory, echo, busy-io, timers, channels and server", VisitRuntime;
+    Runtimes: VisitRuntime;
     own("brigade", "the default pool, with I/O") => visit(|n| brigade::start(Pool::builder().threads(n)));
     own("brigade-one-thread", "the default pool with one thread, with I/O")
         .of(Class::OneThread).with_threads(|_, _| 1)

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use monoio::buf::{IoBufMut, VecBuf};
-use monoio::io::{AsyncReadRent, AsyncReadRentExt, AsyncWriteRentExt};
+use monoio::io::{AsyncReadRent, AsyncWriteRentExt};
 use monoio::task::JoinHandle;
 use monoio::time::TimeDriver;
 use monoio::utils::is_legacy;
@@ -91,16 +91,6 @@ impl Spawn for Spawner {
 
 impl Source for Local<monoio::net::TcpStream> {
     #[inline]
-    fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send {
-        SendWrapper::new(async move {
-            let bytes = Vec::with_capacity(buffer.len()).slice_mut(0..buffer.len());
-            let (read, bytes) = self.0.read_exact(bytes).await;
-            buffer.copy_from_slice(&bytes.into_inner()[..read?]);
-            Ok(())
-        })
-    }
-
-    #[inline]
     fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
         SendWrapper::new(async move {
             let bytes = Vec::with_capacity(buffer.len()).slice_mut(0..buffer.len());
@@ -120,20 +110,6 @@ impl Sink for Local<monoio::net::TcpStream> {
 }
 
 impl Source for Local<monoio::net::UnixStream> {
-    #[inline]
-    fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send {
-        SendWrapper::new(async move {
-            let mut filled = 0;
-            while filled < buffer.len() {
-                match self.some(&mut buffer[filled..]).await? {
-                    0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                    read => filled += read,
-                }
-            }
-            Ok(())
-        })
-    }
-
     #[inline]
     fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
         SendWrapper::new(async move {
