@@ -3,7 +3,10 @@
 //! The jobs there sleep for a second, which is meant to be longer than the test. Here they wait for
 //! a gate for as long; it opens when the measurement is over, so all jobs run and can be counted.
 
-use std::sync::{Barrier, Condvar, Mutex, PoisonError};
+use std::convert::Infallible;
+use std::sync::Barrier;
+
+use crossbeam_channel::{Receiver, unbounded};
 
 use crate::target::pool;
 use crate::workloads::prelude::*;
@@ -72,8 +75,9 @@ impl Workload for Submit {
 
 impl PoolWorkload for Submit {
     fn run(&self, pool: &Running<impl pool::Submit, impl pool::Submit>, bench: &Bench) -> Outcome {
-        let shut = self.pattern != Pattern::Empty;
-        let shared = Shared::leak(bench, Gate::new(shut));
+        let (shut, gate) = unbounded();
+        let gate = (self.pattern != Pattern::Empty).then_some(gate);
+        let shared = Shared::leak(bench, gate);
         let ready = Arc::new(Barrier::new(self.producers() as usize));
         let further: Vec<_> = (1..self.producers() as u32)
             .map(|index| {
@@ -97,7 +101,7 @@ impl PoolWorkload for Submit {
             stretch = (stretch.0.min(theirs.0), stretch.1.max(theirs.1));
         }
         meter.end(&lap);
-        shared.own.open();
+        drop(shut);
         bench.tally.wait_for(self.expected().tasks)?;
         let submissions = (self.producers() * self.messages) as f64;
         Ok(vec![(stretch.1 - stretch.0).as_secs_f64() / submissions, meter.cpus()])
@@ -122,7 +126,7 @@ impl Submit {
         move || {
             fault.tasks(index * messages..(index + 1) * messages).for_each(|message| {
                 outside.submit(move || {
-                    shared.own.wait();
+                    wait(&shared.own);
                     shared.tally.ran(message, 0);
                 });
             });
@@ -130,55 +134,30 @@ impl Submit {
     }
 }
 
-/// A gate for all tasks: they sleep until it opens or the sleep is over.
-struct Gate {
-    /// Permanently open; the fast path for the many jobs that run later.
-    open: AtomicBool,
-    /// The lock held by sleepers while they check.
-    lock: Mutex<()>,
-    /// Where they sleep.
-    opened: Condvar,
-}
+/// A gate for all tasks, unless it is open from the start: it opens when the sender is gone.
+type Gate = Option<Receiver<Infallible>>;
 
-impl Gate {
-    /// A gate, shut or open.
-    fn new(shut: bool) -> Self {
-        Gate { open: AtomicBool::new(!shut), lock: Mutex::new(()), opened: Condvar::new() }
-    }
-
-    /// Sleeps for [`SLEEP`], or until it is open.
-    fn wait(&self) {
-        if self.open.load(Ordering::Relaxed) {
-            return;
-        }
-        let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.opened.wait_timeout_while(guard, SLEEP, |()| !self.open.load(Ordering::Relaxed)));
-    }
-
-    /// Opens, and wakes all sleepers.
-    fn open(&self) {
-        let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        self.open.store(true, Ordering::Relaxed);
-        drop(guard);
-        self.opened.notify_all();
-    }
+/// Sleeps for [`SLEEP`], or until the gate is open.
+fn wait(gate: &Gate) {
+    let _ = gate.as_ref().map(|gate| gate.recv_timeout(SLEEP));
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Gate, SLEEP};
+    use super::{SLEEP, unbounded, wait};
     use std::thread;
     use std::time::{Duration, Instant};
 
     #[test]
     fn an_opening_gate_ends_the_sleep() {
-        let (gate, begun) = (Gate::new(true), Instant::now());
+        let ((shut, gate), begun) = (unbounded(), Instant::now());
+        let gate = Some(gate);
         thread::scope(|scope| {
-            scope.spawn(|| gate.wait());
+            scope.spawn(|| wait(&gate));
             thread::sleep(Duration::from_millis(20));
-            gate.open();
+            drop(shut);
         });
         assert!(begun.elapsed() < SLEEP);
-        gate.wait();
+        wait(&gate);
     }
 }

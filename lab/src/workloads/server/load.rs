@@ -4,6 +4,7 @@
 //! for a line on stdin. Then it makes all timed requests and prints the numbers. It checks every answer.
 
 use std::io::Error;
+use std::mem;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -135,23 +136,23 @@ async fn clients<C: Client>(load: &Load) -> io::Result<()> {
             let client = C::open(stream, &load, number).await?;
             let copies = if number == 0 { load.copies } else { 1 };
             let asking = Asking { client, pipeline: load.server.pipeline as u32, next: 0 };
-            asking.warm(copies as usize).await
+            asking.run(WARM_UP as usize, copies as usize).await
         })
     });
     let (mut clients, mut begun) = (Vec::new(), opened.collect::<Vec<_>>());
     for task in begun.drain(..) {
-        clients.push(task.await??);
+        clients.push(task.await??.0);
     }
     tell(&())?;
     hear::<()>(io::stdin().lock())?;
     let begun = Instant::now();
     let batches = load.server.batches() as usize;
-    let tasks = clients.into_iter().map(|client| tokio::spawn(client.run(batches)));
+    let tasks = clients.into_iter().map(|client| tokio::spawn(client.run(batches, 1)));
     let (mut times, mut ended) = (Vec::new(), Vec::new());
     for task in tasks.collect::<Vec<_>>() {
-        let (some, client) = task.await??;
+        let (asking, some) = task.await??;
         times.extend(some);
-        ended.push(client);
+        ended.push(asking.client);
     }
     let wall = begun.elapsed().as_secs_f64();
     tell(&(wall, quantiles(times, SHARES)))?;
@@ -172,33 +173,20 @@ struct Asking<C> {
 }
 
 impl<C: Client> Asking<C> {
-    /// Makes the uncounted batches, with the first request as often as `copies` says.
-    async fn warm(mut self, copies: usize) -> io::Result<Self> {
-        let mut copies = Some(copies);
-        for _ in 0..WARM_UP {
-            for _ in 0..self.pipeline {
-                for _ in 0..copies.take().unwrap_or(1) {
-                    self.client.ask(self.next)?;
-                }
-                self.next += 1;
-            }
-            self.client.talk().await?;
-        }
-        Ok(self)
-    }
-
-    /// Makes this many batches; returns the seconds of each, and the client.
-    async fn run(mut self, batches: usize) -> io::Result<(Vec<f64>, C)> {
+    /// Makes this many batches, with the first request as often as `copies` says; returns itself and the seconds of each batch.
+    async fn run(mut self, batches: usize, mut copies: usize) -> io::Result<(Self, Vec<f64>)> {
         let mut times = Vec::with_capacity(batches);
         for _ in 0..batches {
             for _ in 0..self.pipeline {
-                self.client.ask(self.next)?;
+                for _ in 0..mem::replace(&mut copies, 1) {
+                    self.client.ask(self.next)?;
+                }
                 self.next += 1;
             }
             let begun = Instant::now();
             self.client.talk().await?;
             times.push(begun.elapsed().as_secs_f64());
         }
-        Ok((times, self.client))
+        Ok((self, times))
     }
 }

@@ -22,6 +22,7 @@ use self::load::{Generator, Load, WARM_UP};
 use self::resp::Store;
 use self::wire::Protocol;
 
+use crate::program::name;
 #[cfg(feature = "full")]
 use crate::target::web::Web;
 use crate::usage::Usage;
@@ -59,7 +60,8 @@ impl Workload for Server {
     };
 
     fn check(&self) -> Result<(), Stop> {
-        if self.pipeline > 1 && !self.protocol.has_pipelines() {
+        // The others answer a request before they read the next.
+        if self.pipeline > 1 && !["resp", "http2"].contains(&&*name(&self.protocol)) {
             let reason = "--pipeline is for the protocols resp and http2 only";
             return Err(Stop::Usage(reason.to_owned()));
         }

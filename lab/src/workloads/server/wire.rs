@@ -21,19 +21,6 @@ pub(crate) enum Protocol {
     Resp,
 }
 
-impl Protocol {
-    /// Whether a client may send a request before it has the former answer.
-    pub(super) fn has_pipelines(self) -> bool {
-        match self {
-            Protocol::Resp => true,
-            #[cfg(feature = "full")]
-            Protocol::Http2 => true,
-            #[cfg(feature = "full")]
-            Protocol::Http | Protocol::Https => false,
-        }
-    }
-}
-
 /// One end of a conversation: the requests of a connection, and the expected answers.
 pub(super) struct Wire {
     /// The protocol.
