@@ -4,6 +4,7 @@
 //! It judges the CPU time of other programs, and the time taken by a host or a quota. The load of the machine is none of these: the
 //! targets are a part of it.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -40,15 +41,13 @@ impl Reading {
 
     /// The same, of a process with these CPUs and this CPU time.
     fn with(kernel: &Kernel, allowed: &[usize], own: f64, at: Instant) -> Self {
-        let (mut busy, mut stolen) = (None, None);
-        for ticks in ticks(kernel, allowed) {
-            // user, nice, system; idle, iowait, irq, softirq, steal.
-            let seconds = ticks.iter().take(3).sum::<f64>() / TICKS;
-            busy = Some(busy.unwrap_or(0.0) + seconds);
-            if let Some(ticks) = ticks.get(7) {
-                stolen = Some(stolen.unwrap_or(0.0) + ticks / TICKS);
-            }
-        }
+        let cpus = ticks(kernel, allowed);
+        let seconds = |purposes: Range<usize>| {
+            let known = cpus.iter().filter_map(|ticks| ticks.get(purposes.clone()));
+            known.flatten().copied().reduce(|all, ticks| all + ticks).map(|all| all / TICKS)
+        };
+        // user, nice, system; idle, iowait, irq, softirq, steal.
+        let (busy, stolen) = (seconds(0..3), seconds(7..8));
         Reading { at, busy, stolen, throttled: throttled(kernel), own }
     }
 }

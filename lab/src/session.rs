@@ -36,13 +36,12 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Some(What::Load) => load::generate(),
         Some(What::Process(process)) => process.measure(options.rules().patience),
         Some(What::Hogs { count }) => hogs::compute(*count),
-        Some(What::One(_) | What::All { .. } | What::Check { .. }) | None => {
-            measure(&cli.rows()?, &cli)
-        }
         Some(What::Once { choice }) => {
             let (row, target) = options.first(choice)?;
             apart::child(|| (row.run_here)(target, options.rules().bench(target)))
         }
+        // The others measure.
+        _ => measure(&cli.rows()?, &cli),
     }
 }
 

@@ -4,11 +4,8 @@
 //! another sends back the bytes written to a socket by a thread of the laboratory. All three end when
 //! the time is over, even if a timer or a byte is late then.
 
-use std::future::Future;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -60,35 +57,20 @@ struct Shared {
     ended: Semaphore,
 }
 
-/// A job of a chain: a future without waits.
-struct Link<S> {
-    /// Spawns the next job.
-    spawner: S,
-    /// Which chain it is.
-    chain: u32,
-    /// Jobs of the chain before this job.
-    step: u32,
-    /// The state shared by all tasks.
-    shared: &'static Shared,
-}
-
-impl<S: Spawn> Future for Link<S> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        let Link { ref spawner, chain, step, shared } = *self;
+/// Spawns a job of a chain, after so many others of it; the job spawns the next.
+fn link<S: Spawn>(spawner: S, chain: u32, step: u32, shared: &'static Shared) -> io::Result<()> {
+    let next = spawner.clone();
+    spawner.detach(async move {
         grind(shared.units);
         shared.tally.ran(chain, step);
         if shared.over.load(Ordering::Relaxed) {
             shared.tally.expect(Sum::chain(chain, u64::from(step) + 1));
             shared.ended.add_permits(1);
         } else {
-            let next = Link { spawner: spawner.clone(), chain, step: step + 1, shared };
             // Only the start of a thread can fail, and a chain is no thread.
-            let _ = spawner.detach(next);
+            let _ = link(next, chain, step + 1, shared);
         }
-        Poll::Ready(())
-    }
+    })
 }
 
 /// Waits for timers in turn until the time is over, at least once; returns the lateness of each in seconds.
@@ -206,9 +188,7 @@ impl RuntimeWorkload for BusyIo {
             let (mut meter, lap) = (Meter::default(), Lap::begin());
             let timer = runtime.spawn(timer::<R>(shared))?;
             for chain in 0..self.chains as u32 {
-                let spawner = runtime.spawner();
-                let link = Link { spawner: spawner.clone(), chain, step: 0, shared };
-                spawner.detach(link)?;
+                link(runtime.spawner(), chain, 0, shared)?;
             }
             let (this, over, fault) = (self.clone(), Over(shared), bench.fault);
             let bytes = thread::Builder::new().name("bytes".to_owned());

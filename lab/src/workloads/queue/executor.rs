@@ -38,11 +38,6 @@ fn tasks(worker: u64) -> Vec<Item> {
     (0..count).map(task).collect()
 }
 
-/// The most steps of so many workers.
-pub(super) fn steps(workers: u64) -> u64 {
-    workers * CAPACITY as u64 * STEPS
-}
-
 /// Every step of all tasks of so many workers: a task counts down.
 pub(super) fn expected(workers: u64) -> Sum {
     let steps = |task: Item| (0..=task % LEFT).map(move |done| task - done);

@@ -136,15 +136,8 @@ impl Workload for Queue {
         if self.items() < self.producers() {
             return Err(Stop::Usage("--items must be one for each of --producers at least".into()));
         }
-        let (what, of_one) = match self.pattern {
-            Pattern::PushPopSmall | Pattern::PushPopLarge => {
-                ("items", push_pop::items(self.size()))
-            }
-            Pattern::Executor => ("steps", executor::steps(self.workers())),
-            Pattern::Steal => ("items", (steal::VICTIMS * CAPACITY) as u64),
-            Pattern::Injector => ("items", self.items()),
-        };
-        limits::product(what, &[of_one, self.total()], limits::MAX_TASKS)
+        let what = if self.pattern == Pattern::Executor { "steps" } else { "items" };
+        limits::product(what, &[self.of_one().tasks, self.total()], limits::MAX_TASKS)
     }
 
     fn is_for(&self, target: &Entry) -> bool {
@@ -162,13 +155,7 @@ impl Workload for Queue {
     }
 
     fn expected(&self) -> Sum {
-        let of_one = match self.pattern {
-            Pattern::PushPopSmall | Pattern::PushPopLarge => push_pop::expected(self.size()),
-            Pattern::Executor => executor::expected(self.workers()),
-            Pattern::Steal => items(steal::VICTIMS * CAPACITY).into_iter().collect(),
-            Pattern::Injector => injector::expected(self.items()),
-        };
-        of_one.times(self.total())
+        self.of_one().times(self.total())
     }
 }
 
@@ -187,6 +174,16 @@ impl VisitQueue for Run<Queue> {
 }
 
 impl Queue {
+    /// The items of a repetition, or the steps of its tasks.
+    fn of_one(&self) -> Sum {
+        match self.pattern {
+            Pattern::PushPopSmall | Pattern::PushPopLarge => push_pop::expected(self.size()),
+            Pattern::Executor => executor::expected(self.workers()),
+            Pattern::Steal => items(steal::VICTIMS * CAPACITY).into_iter().collect(),
+            Pattern::Injector => injector::expected(self.items()),
+        }
+    }
+
     /// Items of a batch: a quarter of a queue at a time, or a whole queue.
     fn size(&self) -> usize {
         if self.pattern == Pattern::PushPopLarge { CAPACITY } else { CAPACITY / 4 }

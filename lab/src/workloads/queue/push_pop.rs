@@ -11,11 +11,6 @@ use crate::workloads::prelude::*;
 const BATCHES: u32 = 200;
 
 /// Items of a repetition: an untimed batch comes before the timed batches.
-pub(super) fn items(size: usize) -> u64 {
-    size as u64 * u64::from(1 + BATCHES)
-}
-
-/// Those, with their fingerprints.
 pub(super) fn expected(size: usize) -> Sum {
     super::items(size).into_iter().collect::<Sum>().times(u64::from(1 + BATCHES))
 }
