@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::slice;
 use std::time::Duration;
@@ -23,6 +22,7 @@ use crate::limits::{self, whole};
 use crate::machine;
 use crate::pins::Pin;
 use crate::plan;
+use crate::program::print;
 use crate::report::destination::Destination;
 use crate::report::speedup;
 use crate::report::table::Detail;
@@ -352,9 +352,7 @@ fn stop(error: clap::Error) -> Stop {
     if !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return Stop::Usage(reason(&error));
     }
-    let mut stdout = io::stdout();
-    let printed = write!(stdout, "{error}").and_then(|()| stdout.flush());
-    printed.map_or_else(Stop::from, |()| Stop::Closed)
+    print(error.to_string()).map_or_else(Stop::from, |()| Stop::Closed)
 }
 
 /// The error of the command line, without the usage, which clap adds in separate lines.

@@ -103,7 +103,12 @@ pub(crate) fn hear<T: DeserializeOwned>(mut from: impl BufRead) -> io::Result<T>
 
 /// Tells the laboratory a value, in a line.
 pub(crate) fn tell(value: &impl Serialize) -> io::Result<()> {
-    let mut stdout = io::stdout();
-    writeln!(stdout, "{}", serde_json::to_string(value)?)?;
+    print(serde_json::to_string(value)? + "\n")
+}
+
+/// Writes this to stdout, now.
+pub(crate) fn print(content: impl AsRef<[u8]>) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(content.as_ref())?;
     stdout.flush()
 }

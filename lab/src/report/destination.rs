@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::Builder;
 
+use crate::program::print;
 use crate::stop::Stop;
 
 /// Where something goes.
@@ -65,12 +66,7 @@ impl Destination {
     /// Writes the results.
     pub(crate) fn write(&self, content: &[u8]) -> Result<(), Stop> {
         match self {
-            Destination::Stdout => {
-                let mut stdout = io::stdout().lock();
-                stdout.write_all(content)?;
-                stdout.flush()?;
-                Ok(())
-            }
+            Destination::Stdout => Ok(print(content)?),
             Destination::File { path, replace } => replace_file(path, *replace, content)
                 .map_err(|error| Stop::Failed(format!("{} not written: {error}", path.display()))),
         }

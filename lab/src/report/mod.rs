@@ -16,6 +16,7 @@ use std::thread;
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
+use crate::program::print;
 use crate::stop::{Stop, escaped};
 
 /// Prints tables, and shows the progress on stderr if it is a terminal.
@@ -69,10 +70,7 @@ impl Reporter {
 
 /// Writes `text` and a new line to stdout, now. The text of a file must not command the terminal.
 pub(crate) fn write_line(text: &str) -> Result<(), Stop> {
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{}", escaped(text))?;
-    stdout.flush()?;
-    Ok(())
+    Ok(print(escaped(text) + "\n")?)
 }
 
 /// Lets a panic print message and place on a line, without a backtrace: in here it is a peer's

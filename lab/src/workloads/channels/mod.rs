@@ -6,6 +6,7 @@
 use std::iter;
 use std::ops::Range;
 
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::target::runtime::{Downstream, Upstream};
@@ -24,27 +25,16 @@ pub(crate) enum Kind {
     Tokio,
 }
 
-/// The number of values a channel has room for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Capacity {
-    /// All.
-    Unbounded,
-    /// This many.
-    #[serde(untagged)]
-    Of(u64),
-}
-
-/// The word for it.
+/// The word for a channel with room for all values.
 pub(crate) const UNBOUNDED: &str = "unbounded";
 
-/// Reads a capacity.
-fn capacity(text: &str) -> Result<Capacity, String> {
+/// Reads a capacity: a number, or the word.
+fn capacity(text: &str) -> Result<Value, String> {
     if text == UNBOUNDED {
-        return Ok(Capacity::Unbounded);
+        return Ok(text.into());
     }
     let number = whole::<1, { limits::MAX_ITEMS }>(text);
-    number.map(Capacity::Of).map_err(|reason| format!("{reason}, or `unbounded`"))
+    number.map(Value::from).map_err(|reason| format!("{reason}, or `unbounded`"))
 }
 
 /// Tasks that send to tasks that receive.
@@ -55,7 +45,7 @@ pub(crate) struct Channels {
     kind: Kind,
     /// Number of values it has room for, or `unbounded`.
     #[arg(long, default_value = "100", value_parser = capacity)]
-    capacity: Capacity,
+    capacity: Value,
     /// Sending tasks.
     #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     senders: u64,
@@ -133,26 +123,22 @@ impl Channels {
     ) -> io::Result<()> {
         let pass = (numbers, tally, fault);
         let receivers = self.receivers as usize;
-        match (self.kind, self.capacity) {
-            (Kind::AsyncChannel, capacity) => {
-                let (sender, receiver) = match capacity {
-                    Capacity::Of(values) => async_channel::bounded(values as usize),
-                    Capacity::Unbounded => async_channel::unbounded(),
-                };
+        let room = self.capacity.as_u64().map(|room| room as usize);
+        match (self.kind, room) {
+            (Kind::AsyncChannel, room) => {
+                let (sender, receiver) =
+                    room.map_or_else(async_channel::unbounded, async_channel::bounded);
                 self.over(runtime, pass, sender, iter::repeat_n(receiver, receivers))
             }
-            (Kind::Flume, capacity) => {
-                let (sender, receiver) = match capacity {
-                    Capacity::Of(values) => flume::bounded(values as usize),
-                    Capacity::Unbounded => flume::unbounded(),
-                };
+            (Kind::Flume, room) => {
+                let (sender, receiver) = room.map_or_else(flume::unbounded, flume::bounded);
                 self.over(runtime, pass, sender, iter::repeat_n(receiver, receivers))
             }
-            (Kind::Tokio, Capacity::Of(values)) => {
-                let (sender, receiver) = mpsc::channel(values as usize);
+            (Kind::Tokio, Some(room)) => {
+                let (sender, receiver) = mpsc::channel(room);
                 self.over(runtime, pass, sender, [receiver])
             }
-            (Kind::Tokio, Capacity::Unbounded) => {
+            (Kind::Tokio, None) => {
                 let (sender, receiver) = mpsc::unbounded_channel();
                 self.over(runtime, pass, sender, [receiver])
             }
