@@ -40,9 +40,7 @@ impl Chart {
     /// Draws it, and writes it to where it goes.
     pub(crate) fn draw(&self, replace: bool) -> Result<(), Stop> {
         let destination = Destination::open(&self.svg, replace)?;
-        if destination.is_at(&self.results) {
-            return Err(Stop::Usage("--svg must not be the result file".to_owned()));
-        }
+        Stop::usage_if(destination.is_at(&self.results), "--svg must not be the result file")?;
         let results = Results::read(&self.results)?;
         let (sheet, metric) = self.choose(&results.sheets).map_err(Stop::Usage)?;
         let known = &sheet.metrics[metric];

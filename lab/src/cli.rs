@@ -333,10 +333,8 @@ impl Cli {
         if matches!(self.what, Some(What::One(_) | What::Check { .. })) {
             self.options.belong_to(&rows)?;
         }
-        if self.options.pin.is_some() && !rows.iter().all(|row| row.pins) {
-            let reason = "--pin is for wake, bucket-brigade and channels only";
-            return Err(Stop::Usage(reason.to_owned()));
-        }
+        let is_ignored = self.options.pin.is_some() && !rows.iter().all(|row| row.pins);
+        Stop::usage_if(is_ignored, "--pin is for wake, bucket-brigade and channels only")?;
         // A value named twice in a sweep is measured once: no result may stand twice in a file.
         let mut known = HashSet::new();
         rows.retain(|row| known.insert(row.sheet.row()));
@@ -402,10 +400,8 @@ impl Options {
 
     /// Where the results go, which can be written.
     pub(crate) fn output(&self) -> Result<Option<Destination>, Stop> {
-        if self.force && self.json.is_none() {
-            let reason = "--force replaces the file of --json, and there is none";
-            return Err(Stop::Usage(reason.to_owned()));
-        }
+        let reason = "--force replaces the file of --json, and there is none";
+        Stop::usage_if(self.force && self.json.is_none(), reason)?;
         self.json.as_ref().map(|path| Destination::open(path, self.force)).transpose()
     }
 

@@ -86,9 +86,8 @@ impl Compare {
             };
             comparison.add(&Results::read(old)?, &Results::read(new)?);
         }
-        if comparison.all.is_empty() {
-            return Err(Stop::Usage("the files have no workload and target in common".to_owned()));
-        }
+        let reason = "the files have no workload and target in common";
+        Stop::usage_if(comparison.all.is_empty(), reason)?;
         for Series { key, rounds, speedup } in &mut comparison.all {
             *speedup = Speedup::of(rounds, key.metric.direction, &key.metric.unit);
         }
@@ -220,10 +219,9 @@ impl Comparison {
         if !self.lost.is_empty() {
             return Err(Stop::Failed(format!("without a number now: {}", self.lost.join("; "))));
         }
-        if self.all.iter().all(|series| matches!(series.verdict(), None | Some(Verdict::TooFew))) {
-            let reason = format!("--fail-above can't tell: nothing has {ROUNDS} rounds to compare");
-            return Err(Stop::Usage(reason));
-        }
+        let is_few = |series: &Series| matches!(series.verdict(), None | Some(Verdict::TooFew));
+        let reason = format!("--fail-above can't tell: nothing has {ROUNDS} rounds to compare");
+        Stop::usage_if(self.all.iter().all(is_few), reason)?;
         let failed = self.all.iter().filter_map(|series| {
             let speedup = series.speedup.filter(|speedup| speedup.is_worse(bound))?;
             Some(format!("{}, speed-up {}", series.key.text(), speedup.text()))

@@ -67,10 +67,8 @@ pub(crate) fn whole<const MIN: u64, const MAX: u64>(text: &str) -> Result<u64, S
 /// An error if the product of `factors` is more than `limit`; `what` names it.
 pub(crate) fn product(what: &str, factors: &[u64], limit: u64) -> Result<(), Stop> {
     let product = factors.iter().try_fold(1u64, |product, &factor| product.checked_mul(factor));
-    if product.is_some_and(|product| product <= limit) {
-        return Ok(());
-    }
-    Err(Stop::Usage(format!("{what} may be {limit} at most in one run")))
+    let is_over = product.is_none_or(|product| product > limit);
+    Stop::usage_if(is_over, format!("{what} may be {limit} at most in one run"))
 }
 
 #[cfg(test)]

@@ -19,6 +19,11 @@ pub(crate) enum Stop {
 }
 
 impl Stop {
+    /// An error of the command line, for this reason, if it is wrong.
+    pub(crate) fn usage_if(is_wrong: bool, reason: impl Into<String>) -> Result<(), Self> {
+        if is_wrong { Err(Stop::Usage(reason.into())) } else { Ok(()) }
+    }
+
     /// The exit code of this reason.
     pub(crate) fn code(&self) -> ExitCode {
         ExitCode::from(match self {

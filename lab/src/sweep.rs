@@ -41,9 +41,8 @@ pub(crate) fn lines(command: &Command, line: &[OsString]) -> Result<Vec<Vec<OsSt
         };
         let name = &text[..text.len() - value.len()];
         let words: Vec<_> = values.iter().map(|value| format!("{name}{value}").into()).collect();
-        if lines.len() * words.len() > limits::MAX_ROWS {
-            return Err(Stop::Usage(format!("a sweep may have {} rows at most", limits::MAX_ROWS)));
-        }
+        let (rows, most) = (lines.len() * words.len(), limits::MAX_ROWS);
+        Stop::usage_if(rows > most, format!("a sweep may have {most} rows at most"))?;
         // The first of two options changes last.
         let with = |line: &Vec<OsString>| {
             let line = line.clone();

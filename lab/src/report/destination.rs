@@ -45,13 +45,9 @@ impl Destination {
             }
             real => real.map_err(refused)?,
         };
-        if real.exists() && !real.is_file() {
-            return Err(Stop::Usage(format!("{} is not a regular file", path.display())));
-        }
-        if real.exists() && !replace {
-            let reason = format!("{} exists; --force replaces it", path.display());
-            return Err(Stop::Usage(reason));
-        }
+        let (path, is_there) = (path.display(), real.exists());
+        Stop::usage_if(is_there && !real.is_file(), format!("{path} is not a regular file"))?;
+        Stop::usage_if(is_there && !replace, format!("{path} exists; --force replaces it"))?;
         // Never visible, and gone with the handle: it only shows whether there can be a file.
         tempfile::tempfile_in(folder(&real)).map_err(refused)?;
         Ok(Destination::File { path: real, replace })

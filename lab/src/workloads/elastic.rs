@@ -81,10 +81,7 @@ impl Workload for Elastic {
     };
 
     fn check(&self) -> Result<(), Stop> {
-        if self.core > self.max {
-            return Err(Stop::Usage("--core must be at most --max".to_owned()));
-        }
-        Ok(())
+        Stop::usage_if(self.core > self.max, "--core must be at most --max")
     }
 
     fn threads(&self) -> usize {

@@ -77,11 +77,8 @@ impl Workload for Channels {
     };
 
     fn check(&self) -> Result<(), Stop> {
-        if self.kind == Kind::Tokio && self.receivers > 1 {
-            let reason = "--receivers must be 1: tokio's channel has a single receiver";
-            return Err(Stop::Usage(reason.to_owned()));
-        }
-        Ok(())
+        let reason = "--receivers must be 1: tokio's channel has a single receiver";
+        Stop::usage_if(self.kind == Kind::Tokio && self.receivers > 1, reason)
     }
 
     fn expected(&self) -> Sum {

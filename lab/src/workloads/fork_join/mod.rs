@@ -72,12 +72,9 @@ impl Workload for ForkJoin {
 
     fn check(&self) -> Result<(), Stop> {
         let (_, sizes, _) = self.program.facts();
-        if !sizes.contains(&self.size()) {
-            let (least, most) = sizes.into_inner();
-            let name = name(&self.program);
-            return Err(Stop::Usage(format!("the size of {name} is from {least} to {most}")));
-        }
-        Ok(())
+        let (name, least, most) = (name(&self.program), sizes.start(), sizes.end());
+        let reason = format!("the size of {name} is from {least} to {most}");
+        Stop::usage_if(!sizes.contains(&self.size()), reason)
     }
 
     fn program(&self) -> Option<String> {

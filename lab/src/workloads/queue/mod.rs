@@ -133,9 +133,8 @@ impl Workload for Queue {
             let owner = name(&owner);
             return Err(Stop::Usage(format!("--{option} is for the pattern {owner} only")));
         }
-        if self.items() < self.producers() {
-            return Err(Stop::Usage("--items must be one for each of --producers at least".into()));
-        }
+        let reason = "--items must be one for each of --producers at least";
+        Stop::usage_if(self.items() < self.producers(), reason)?;
         let what = if self.pattern == Pattern::Executor { "steps" } else { "items" };
         limits::product(what, &[self.of_one().tasks, self.total()], limits::MAX_TASKS)
     }

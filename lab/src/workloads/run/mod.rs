@@ -98,27 +98,22 @@ impl AsRow for Options {
 impl Options {
     /// The commands with their names, which differ; at least one.
     fn commands(&self) -> Result<Vec<(String, Vec<OsString>)>, Stop> {
-        let usage = |reason: String| Err(Stop::Usage(reason));
         let mut templates = Vec::new();
         for line in &self.command {
-            match shlex::split(line) {
-                Some(words) if !words.is_empty() => {
-                    templates.push(words.into_iter().map(OsString::from).collect());
-                }
-                _ => return usage(format!("--command '{line}' is no command: check its quotes")),
-            }
+            let words = shlex::split(line).filter(|words| !words.is_empty());
+            let reason = || format!("--command '{line}' is no command: check its quotes");
+            let words = words.ok_or_else(|| Stop::Usage(reason()))?;
+            templates.push(words.into_iter().map(OsString::from).collect());
         }
         templates.extend((!self.words.is_empty()).then(|| self.words.clone()));
-        let has_pool = |words: &Vec<OsString>| words.iter().any(|word| text(word).contains(POOL));
-        if templates.is_empty() {
-            return usage(format!("needs a command: run --pools a,b -- ./program {POOL}"));
-        }
-        if !self.pools.is_empty() && !templates.iter().all(has_pool) {
-            return usage(format!("--pools has names for {POOL}, which a command does not have"));
-        }
-        if self.pools.is_empty() && templates.iter().any(has_pool) {
-            return usage(format!("a command has {POOL}: say which by --pools a,b"));
-        }
+        let has_pool =
+            |words: &Vec<OsString>| words.iter().any(|w| w.to_string_lossy().contains(POOL));
+        let reason = format!("needs a command: run --pools a,b -- ./program {POOL}");
+        Stop::usage_if(templates.is_empty(), reason)?;
+        let reason = format!("--pools has names for {POOL}, which a command does not have");
+        Stop::usage_if(!self.pools.is_empty() && !templates.iter().all(has_pool), reason)?;
+        let reason = format!("a command has {POOL}: say which by --pools a,b");
+        Stop::usage_if(self.pools.is_empty() && templates.iter().any(has_pool), reason)?;
         // Without a pool a command stays unchanged.
         let none = [String::new()];
         let pools = if self.pools.is_empty() { &none[..] } else { &self.pools };
@@ -134,31 +129,18 @@ impl Options {
                 (if is_pool { pool.clone() } else { line(&words) }, words)
             })
             .collect();
-        if !self.names.is_empty() && self.names.len() != commands.len() {
-            let (names, commands) = (self.names.len(), commands.len());
-            return usage(format!("{names} names for {commands} commands"));
-        }
+        let (names, all) = (self.names.len(), commands.len());
+        Stop::usage_if(names > 0 && names != all, format!("{names} names for {all} commands"))?;
         commands.iter_mut().zip(&self.names).for_each(|((name, _), given)| name.clone_from(given));
         let mut names = HashSet::new();
         let strange = commands.iter().find(|(name, _)| name.is_empty() || !names.insert(name));
         if let Some((name, _)) = strange {
-            return usage(format!("two commands, or one without a name, are called '{name}'"));
+            let reason = format!("two commands, or one without a name, are called '{name}'");
+            return Err(Stop::Usage(reason));
         }
         Ok(commands)
     }
-}
 
-/// A word as text, as far as possible.
-fn text(word: &OsString) -> String {
-    word.to_string_lossy().into_owned()
-}
-
-/// Words as a line.
-fn line(words: &[OsString]) -> String {
-    words.iter().map(|word| quoted(&text(word))).collect::<Vec<_>>().join(" ")
-}
-
-impl Options {
     /// They by name, as a command line has them.
     fn params(&self) -> Params {
         let words = (!self.words.is_empty()).then(|| line(&self.words));
@@ -192,4 +174,9 @@ impl Options {
         }
         program.process.run(patience)
     }
+}
+
+/// Words as a line.
+fn line(words: &[OsString]) -> String {
+    words.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
 }

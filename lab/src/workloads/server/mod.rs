@@ -60,12 +60,9 @@ impl Workload for Server {
     };
 
     fn check(&self) -> Result<(), Stop> {
-        // The others answer a request before they read the next.
-        if self.pipeline > 1 && !["resp", "http2"].contains(&&*name(&self.protocol)) {
-            let reason = "--pipeline is for the protocols resp and http2 only";
-            return Err(Stop::Usage(reason.to_owned()));
-        }
-        Ok(())
+        let has_pipelines = ["resp", "http2"].contains(&&*name(&self.protocol));
+        let reason = "--pipeline is for the protocols resp and http2 only";
+        Stop::usage_if(self.pipeline > 1 && !has_pipelines, reason)
     }
 
     fn needs(&self) -> Needs {

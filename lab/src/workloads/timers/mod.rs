@@ -149,10 +149,8 @@ impl Workload for Timers {
     }
 
     fn check(&self) -> Result<(), Stop> {
-        if self.millis.is_some() && self.pattern != Pattern::Spread {
-            return Err(Stop::Usage("--millis is for the pattern spread only".to_owned()));
-        }
-        Ok(())
+        let is_ignored = self.millis.is_some() && self.pattern != Pattern::Spread;
+        Stop::usage_if(is_ignored, "--millis is for the pattern spread only")
     }
 
     fn expected(&self) -> Sum {
