@@ -196,7 +196,7 @@ const DECIDING: Duration = Duration::from_millis(1_250);
 
 /// This name, if a target of any family has it.
 fn known(name: &str) -> Result<&'static str, String> {
-    targets::known(name).ok_or_else(|| {
+    targets::named(name).map(|target| target.name).ok_or_else(|| {
         let meant = targets::nearest(name);
         let meant = meant.map_or(String::new(), |meant| format!(", did you mean `{meant}`?"));
         format!("no such target{meant}; `brigade-lab list` names them")

@@ -35,7 +35,7 @@ pub(crate) struct Sum {
     /// How many.
     pub(crate) tasks: u64,
     /// Sum of their fingerprints.
-    prints: u64,
+    pub(crate) prints: u64,
 }
 
 impl Sum {
@@ -166,17 +166,12 @@ impl Tally {
         slot
     }
 
-    /// The tasks run, over all slots.
-    fn sum(&self) -> Sum {
+    /// The tasks run so far, over all slots.
+    pub(crate) fn sum(&self) -> Sum {
         lock(&self.slots).iter().fold(Sum::default(), |sum, slot| {
             let tasks = slot.ran.load(Ordering::Acquire);
             sum.plus(Sum { tasks, prints: slot.prints.load(Ordering::Relaxed) })
         })
-    }
-
-    /// The sum of the fingerprints of the tasks run so far.
-    pub(crate) fn prints(&self) -> u64 {
-        self.sum().prints
     }
 
     /// Expects these tasks too. In a run of a given time, some of them are known only at the end.

@@ -260,9 +260,10 @@ pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
         Sum::default()
     }
 
-    /// The longest time in which no task of a run can end.
+    /// The longest time in which no task of a run can end: between two at the option `rate`, if there is one.
     fn quiet(&self) -> Duration {
-        Duration::ZERO
+        let rate = self.params().get("rate").and_then(Value::as_u64);
+        rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate as u32)
     }
 
     /// A line about the numbers, printed above the table.

@@ -332,7 +332,7 @@ impl Results {
             return Err(reason);
         }
         for lane in results.sheets.iter_mut().flat_map(|sheet| &mut sheet.lanes) {
-            lane.class = targets::class(&lane.name);
+            lane.class = targets::named(&lane.name).map(|one| one.class).unwrap_or_default();
         }
         Ok(results)
     }

@@ -13,7 +13,7 @@ use self::handovers::Handovers;
 use self::pools::{ElasticPools, Pools};
 use self::queues::Queues;
 use self::runtimes::Runtimes;
-use crate::target::{Class, Entry, Family};
+use crate::target::{Entry, Family};
 
 /// Every family with a heading, as `list` shows it.
 pub(crate) const FAMILIES: [(&str, &[&Entry]); 6] = [
@@ -30,14 +30,9 @@ fn all() -> impl Iterator<Item = &'static Entry> {
     FAMILIES.iter().flat_map(|(_, targets)| targets.iter().copied())
 }
 
-/// This name, if a target of any family has it.
-pub(crate) fn known(name: &str) -> Option<&'static str> {
-    all().find(|target| target.name == name).map(|target| target.name)
-}
-
-/// The class of the target with this name.
-pub(crate) fn class(name: &str) -> Class {
-    all().find(|target| target.name == name).map_or(Class::Threads, |target| target.class)
+/// The target with this name, in the first family that has one.
+pub(crate) fn named(name: &str) -> Option<&'static Entry> {
+    all().find(|target| target.name == name)
 }
 
 /// The name of the target that may have been meant by this name.

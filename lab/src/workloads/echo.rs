@@ -56,10 +56,6 @@ impl Workload for Echo {
         Needs { files: 2 * self.connections, threads: self.rate.is_some().into() }
     }
 
-    fn quiet(&self) -> Duration {
-        self.rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate as u32)
-    }
-
     fn expected(&self) -> Sum {
         Sum::grid(self.connections, (WARM_UP + self.each()).into())
     }

@@ -38,6 +38,7 @@ pub(crate) struct Elastic {
 const GRACE: Duration = Duration::from_millis(20);
 
 /// Blocking jobs.
+#[derive(Default)]
 struct Blocking {
     /// Running jobs.
     running: AtomicUsize,
@@ -110,7 +111,10 @@ impl Workload for Elastic {
 impl VisitElastic for Run<Elastic> {
     fn visit<O: Submit, I: Submit>(self, start: StartSized<O, I>) -> Outcome {
         counted(self.workload, self.bench, move |workload, bench| {
-            let (size, others) = (workload.size(), Census::take()?);
+            let keep_alive = Duration::from_millis(workload.keep_alive_ms);
+            let size =
+                Size { core: workload.core as usize, max: workload.max as usize, keep_alive };
+            let others = Census::take()?;
             let pool = started(start, size)?;
             warm(&pool, size.core, bench.tally)?;
             let values = workload.run(&pool, &others, bench)?;
@@ -121,12 +125,6 @@ impl VisitElastic for Run<Elastic> {
 }
 
 impl Elastic {
-    /// The size of the pool.
-    fn size(&self) -> Size {
-        let keep_alive = Duration::from_millis(self.keep_alive_ms);
-        Size { core: self.core as usize, max: self.max as usize, keep_alive }
-    }
-
     /// Runs once. `others` are the threads from before the pool.
     fn run(
         &self,
@@ -134,14 +132,8 @@ impl Elastic {
         others: &Census,
         bench: &Bench,
     ) -> Outcome {
-        let jobs = Blocking {
-            running: AtomicUsize::new(0),
-            most: AtomicUsize::new(0),
-            full: self.full() as usize,
-            grown: AtomicU64::new(0),
-            block: Duration::from_millis(self.block_ms),
-        };
-        let shared = Shared::leak(bench, jobs);
+        let (full, block) = (self.full() as usize, Duration::from_millis(self.block_ms));
+        let shared = Shared::leak(bench, Blocking { full, block, ..Blocking::default() });
         let (outside, pause) = (pool.outside(), self.pause());
         let (mut grown, mut all) = (Vec::new(), Vec::new());
         let (mut at_once, mut left) = (Vec::new(), Vec::new());

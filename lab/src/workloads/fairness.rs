@@ -127,7 +127,7 @@ impl PoolWorkload for Fairness {
         let jobs = bench.tally.expected().tasks;
         bench.tally.wait_for(jobs)?;
         let given_up = starts.iter().filter(|start| start.is_none()).count();
-        let limit = self.limit().as_secs_f64();
+        let limit = Duration::from_millis(self.limit_ms).as_secs_f64();
         let rate = (jobs - starts.len() as u64) as f64 / wall;
         let times = starts.into_iter().map(|start| start.unwrap_or(limit)).collect();
         let times = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]);
@@ -145,6 +145,7 @@ impl Fairness {
         bench: &Bench,
     ) -> Result<Vec<Option<f64>>, Failure> {
         let (begun, mut random) = (Instant::now(), SmallRng::seed_from_u64(0));
+        let limit = Duration::from_millis(self.limit_ms);
         let mut starts = Vec::new();
         while starts.is_empty() || begun.elapsed() < Duration::from_millis(self.millis) {
             // From 0.5 to 1.5 times as long, so no period of the pool coincides with every
@@ -157,15 +158,10 @@ impl Fairness {
                 let started = Arc::clone(&started);
                 outside.submit(move || shared.bystander(number, &started));
             }
-            let start = shared.wait(&started, self.limit())?;
+            let start = shared.wait(&started, limit)?;
             starts.push(start.map(|start| seconds(start - submitted)));
         }
         Ok(starts)
-    }
-
-    /// Time after which a bystander is given up on.
-    fn limit(&self) -> Duration {
-        Duration::from_millis(self.limit_ms)
     }
 }
 

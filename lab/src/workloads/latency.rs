@@ -97,7 +97,7 @@ impl PoolWorkload for Latency {
         let mut times = Vec::with_capacity(self.most() as usize);
         let first = shared.epoch.nanos();
         while !self.is_done(&times) {
-            bench.tally.expect(self.burst());
+            bench.tally.expect(Sum::grid(self.producers * self.messages, 1 + self.amplification));
             let due = self.rate.map(|rate| first + (times.len() as u64 + 1) * 1_000_000_000 / rate);
             match due {
                 Some(due) => shared.epoch.wait_until(due),
@@ -140,11 +140,6 @@ impl Latency {
         let (count, wanted) =
             (times.len() as u64, self.rse.map_or(f64::INFINITY, |rse| rse as f64));
         count >= self.most() || (count >= self.bursts && rse(times) <= wanted)
-    }
-
-    /// The tasks of a burst.
-    fn burst(&self) -> Sum {
-        Sum::grid(self.producers * self.messages, 1 + self.amplification)
     }
 }
 

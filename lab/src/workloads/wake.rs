@@ -87,10 +87,6 @@ impl Workload for Wake {
     fn expected(&self) -> Sum {
         Sum::grid(1, 1).times(self.shots)
     }
-
-    fn quiet(&self) -> Duration {
-        self.rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate as u32)
-    }
 }
 
 impl PoolWorkload for Wake {

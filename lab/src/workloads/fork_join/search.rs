@@ -25,7 +25,7 @@ impl<T: Tree, const JOINS: bool> Program for Search<T, JOINS> {
         }
         let answer = Tally::leak();
         F::enter(outside, |context| F::explore(context, root, answer));
-        self.answer = answer.prints();
+        self.answer = answer.sum().prints;
         // All tasks have ended, by the word of the pool. If a task has not, this answer is wrong already.
         answer.retire();
     }

@@ -278,7 +278,7 @@ impl Timers {
         (self.timers() / u64::from(self.live())) as u32
     }
 
-    /// As many tasks as there are timers at a time; each gives up timers in turn.
+    /// As many tasks as there are timers at a time; each sleeps in turn until its next turn, and counts the timer.
     async fn futures<R: Runtime>(&self, runtime: &R, bench: &Bench) -> io::Result<()> {
         let (rounds, tally) = (self.rounds(), bench.tally);
         let tasks = (0..self.live()).map(|number| {
@@ -286,7 +286,15 @@ impl Timers {
             runtime.spawn(async move {
                 for round in 0..rounds {
                     for _ in 0..fault.copies(round) {
-                        give_up::<R>(tally, number, round).await;
+                        let slept = async {
+                            R::sleep(TIME).await;
+                            FIRED
+                        };
+                        let turned = async {
+                            yield_now().await;
+                            round
+                        };
+                        tally.ran(number, or(slept, turned).await);
                     }
                 }
             })
@@ -313,19 +321,6 @@ impl Timers {
         }
         Ok(())
     }
-}
-
-/// Sleeps until the task gets its next turn, and counts the timer.
-async fn give_up<R: Runtime>(tally: &'static Tally, number: u32, round: u32) {
-    let slept = async {
-        R::sleep(TIME).await;
-        FIRED
-    };
-    let turned = async {
-        yield_now().await;
-        round
-    };
-    tally.ran(number, or(slept, turned).await);
 }
 
 #[cfg(test)]
