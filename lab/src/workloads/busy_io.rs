@@ -7,8 +7,6 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
-use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 use tokio::sync::Semaphore;
 
 use super::echo::{connect, serve};

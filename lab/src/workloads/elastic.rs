@@ -1,10 +1,8 @@
 //! Bursts of blocking jobs on a pool, small between them: how many run at once, how soon,
 //! and whether the threads end again.
 
-use std::sync::atomic::AtomicUsize;
 
 use crate::census::Census;
-use crate::dispatch::{Run, counted};
 use crate::setup::{end, started, warm};
 use crate::stats::{quantile, sorted};
 use crate::target::pool::{Size, StartSized, VisitElastic};

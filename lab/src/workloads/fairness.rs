@@ -9,8 +9,6 @@
 use std::thread::{self, Thread};
 
 use crate::workloads::prelude::*;
-use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 
 /// Options of `fairness`.
 #[derive(Args, Clone, Debug, Serialize)]

@@ -94,33 +94,38 @@ subcommands! {
     "run" Run(run::Options),
 }
 
-/// Imports of most workloads.
+/// Imports of several workloads.
 pub(crate) mod prelude {
-    pub(crate) use std::sync::Arc;
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+    pub(crate) use std::sync::{Arc, Barrier};
     pub(crate) use std::time::{Duration, Instant};
-    pub(crate) use std::{io, thread};
+    pub(crate) use std::{io, iter, thread};
 
     pub(crate) use clap::{Args, ValueEnum};
+    pub(crate) use rand::rngs::SmallRng;
+    pub(crate) use rand::{RngExt, SeedableRng};
     pub(crate) use serde::Serialize;
 
     pub(crate) use crate::clock::{Epoch, Lap, Meter, seconds};
+    pub(crate) use crate::dispatch::{Run, counted};
     pub(crate) use crate::failure::Failure;
     pub(crate) use crate::fault::Fault;
     pub(crate) use crate::latch::Latch;
     pub(crate) use crate::limits::{self, whole};
     pub(crate) use crate::needs::Needs;
+    pub(crate) use crate::program::name;
     pub(crate) use crate::row::{AsRow, Row};
     pub(crate) use crate::setup::{joined, on_thread};
     pub(crate) use crate::stats::{median, moments};
     pub(crate) use crate::stop::Stop;
-    pub(crate) use crate::tally::{Sum, Tally};
+    pub(crate) use crate::tally::{Sum, Tally, scramble};
     pub(crate) use crate::target::Entry;
     pub(crate) use crate::target::fork::ForkJoin;
     pub(crate) use crate::target::pool::{Running, Submit};
-    pub(crate) use crate::target::runtime::{Runtime, Sink, Source, Spawn};
+    pub(crate) use crate::target::runtime::{Downstream, Runtime, Sink, Source, Spawn, Upstream};
     pub(crate) use crate::targets::pools::Pools;
     pub(crate) use crate::targets::runtimes::Runtimes;
+    pub(crate) use crate::usage::Usage;
     pub(crate) use crate::work::{grind, units_for};
     pub(crate) use crate::workload::{Bench, Metric, Outcome, Params, fields, metrics};
     pub(crate) use crate::workload::{PoolWorkload, RuntimeWorkload, Workload};

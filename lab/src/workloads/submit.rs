@@ -4,7 +4,6 @@
 //! a gate for as long; it opens when the measurement is over, so all jobs run and can be counted.
 
 use std::convert::Infallible;
-use std::sync::Barrier;
 
 use crossbeam_channel::{Receiver, unbounded};
 

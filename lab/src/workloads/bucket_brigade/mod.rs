@@ -15,10 +15,7 @@ use futures_lite::future::block_on;
 use tokio::sync::mpsc;
 
 use self::line::{Ends, Relay};
-use crate::dispatch::counted;
-use crate::target::runtime::{Downstream, Upstream};
 use crate::targets::runtimes::threads::Threads;
-use crate::usage::Usage;
 use crate::workloads::prelude::*;
 
 /// The links between the tasks.

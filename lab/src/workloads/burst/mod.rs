@@ -17,7 +17,6 @@ use std::str::FromStr;
 use serde_json::Number;
 
 use crate::clock;
-use crate::dispatch::{Run, counted};
 use crate::inbox::{Inbox, Value};
 use crate::setup::{SETTLE, started};
 use crate::stats::sorted;

@@ -3,14 +3,11 @@
 //! Every value is counted by the receiving task. The sending tasks never wait for anything but room, so the wall time says
 //! whether the runtime puts the two ends on two threads, and the CPU time measures the cost of the wake-ups between them.
 
-use std::iter;
 use std::ops::Range;
 
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::target::runtime::{Downstream, Upstream};
-use crate::usage::Usage;
 use crate::workloads::prelude::*;
 
 /// The channel.

@@ -20,7 +20,6 @@ use std::ops::RangeInclusive;
 
 use self::search::Search;
 use crate::apart;
-use crate::program::name;
 use crate::setup::started;
 use crate::target::fork::{self, Start};
 use crate::targets::forks::Forks;

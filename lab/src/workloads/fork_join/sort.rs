@@ -1,7 +1,5 @@
 //! Two sorts by forks over the parts of an array.
 
-use rand::rngs::SmallRng;
-use rand::{RngExt as _, SeedableRng};
 
 use super::{Program, fingerprint};
 use crate::workloads::prelude::*;

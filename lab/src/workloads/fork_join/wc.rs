@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rand::rngs::SmallRng;
-use rand::{RngExt as _, SeedableRng};
 use tempfile::TempDir;
 
 use super::{Program, each};

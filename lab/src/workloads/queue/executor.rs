@@ -3,15 +3,11 @@
 //! The numbers of tasks and of their steps are drawn once per worker and are the same for every
 //! target and repetition; the steals depend on the kernel's scheduling.
 
-use std::iter;
 
-use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 
 use super::race::Race;
 use super::{Queue, fill};
 
-use crate::tally::scramble;
 use crate::target::queue::{CAPACITY, Deque, Item, Make, Missed};
 use crate::workloads::prelude::*;
 

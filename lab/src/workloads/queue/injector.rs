@@ -3,13 +3,11 @@
 //! The time runs until all have pushed, over the pushes of all: if two threads need as long as a
 //! single thread for the same number, the result is the same.
 
-use std::iter;
 use std::ops::Range;
 
 use super::Queue;
 use super::race::Race;
 
-use crate::tally::scramble;
 use crate::target::queue::{Injector, Job, Make};
 use crate::workloads::prelude::*;
 

@@ -8,11 +8,7 @@ mod push_pop;
 mod race;
 mod steal;
 
-use std::iter;
 
-use crate::dispatch::{Run, counted};
-use crate::program::name;
-use crate::tally::scramble;
 use crate::target::queue::{CAPACITY, Deque, Injector, Item, Make, VisitQueue};
 use crate::targets::queues::{Queues, is_injector, steals_any_number};
 use crate::workloads::prelude::*;

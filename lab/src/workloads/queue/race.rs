@@ -2,7 +2,6 @@
 
 use crate::workloads::prelude::*;
 use std::hint;
-use std::sync::atomic::AtomicUsize;
 
 /// Looks before a waiting thread lets others have the CPU: a few microseconds.
 const SPINS: u32 = 200;

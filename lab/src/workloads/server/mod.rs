@@ -22,10 +22,8 @@ use self::load::{Generator, Load, WARM_UP};
 use self::resp::Store;
 use self::wire::Protocol;
 
-use crate::program::name;
 #[cfg(feature = "full")]
 use crate::target::web::Web;
-use crate::usage::Usage;
 use crate::workloads::prelude::*;
 
 /// A server and the requests to it.
