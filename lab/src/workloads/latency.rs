@@ -19,8 +19,11 @@ pub(crate) struct Latency {
     /// Further tasks after each of these, each spawning the next.
     #[arg(long, default_value_t = 100, value_parser = whole::<0, { limits::MAX_AMPLIFICATION }>)]
     pub(crate) amplification: u64,
-    /// Milliseconds of sleep before each burst [default: 10]
-    #[arg(long, conflicts_with = "rate", value_parser = whole::<0, { limits::MAX_SLEEP_MS }>)]
+    /// Milliseconds of sleep before each burst
+    #[arg(
+        long, default_value = "10", default_value_if("rate", clap::builder::ArgPredicate::IsPresent, None),
+        conflicts_with = "rate", value_parser = whole::<0, { limits::MAX_SLEEP_MS }>
+    )]
     pub(crate) sleep_ms: Option<u64>,
     /// Bursts per second at fixed times: each time counts from when the burst was due, even if the former had not ended.
     /// Without it a burst follows the end of the former and a sleep.
@@ -47,11 +50,6 @@ impl Workload for Latency {
         less "%": "rse";
     };
 
-    fn params(&self) -> Params {
-        let sleep_ms = self.rate.is_none().then(|| self.sleep_ms());
-        fields(&Latency { sleep_ms, ..self.clone() })
-    }
-
     fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers, self.messages];
         limits::product("messages of a burst", &messages, limits::MAX_MESSAGES)?;
@@ -67,7 +65,7 @@ impl Workload for Latency {
     fn quiet(&self) -> Duration {
         match self.rate {
             Some(rate) => Duration::from_secs(1) / rate as u32,
-            None => Duration::from_millis(self.sleep_ms()),
+            None => Duration::from_millis(self.sleep_ms.unwrap_or_default()),
         }
     }
 }
@@ -100,7 +98,7 @@ impl PoolWorkload for Latency {
             let due = self.rate.map(|rate| first + (times.len() as u64 + 1) * 1_000_000_000 / rate);
             match due {
                 Some(due) => shared.epoch.wait_until(due),
-                None => thread::sleep(Duration::from_millis(self.sleep_ms())),
+                None => thread::sleep(self.quiet()),
             }
             shared.latch.arm((self.producers * self.messages) as usize);
             let lap = Lap::begin();
@@ -124,11 +122,6 @@ impl PoolWorkload for Latency {
 }
 
 impl Latency {
-    /// Milliseconds of sleep before each burst, if there is no rate.
-    fn sleep_ms(&self) -> u64 {
-        self.sleep_ms.unwrap_or(10)
-    }
-
     /// The most bursts of a run.
     fn most(&self) -> u64 {
         self.rse.map_or(self.bursts, |_| self.bursts.max(self.most_bursts.unwrap_or(10_000)))

@@ -60,16 +60,16 @@ pub(crate) struct Queue {
     #[arg(long, value_enum, default_value = "push-pop-small")]
     pattern: Pattern,
     /// Threads of the executor [default: 4]
-    #[arg(long, value_parser = whole::<1, { limits::MAX_WORKERS }>)]
+    #[arg(long, default_value_if("pattern", "executor", "4"), value_parser = whole::<1, { limits::MAX_WORKERS }>)]
     workers: Option<u64>,
     /// Items stolen at a time by steal [default: 8]
-    #[arg(long, value_parser = whole::<1, { limits::MAX_BATCH }>)]
+    #[arg(long, default_value_if("pattern", "steal", "8"), value_parser = whole::<1, { limits::MAX_BATCH }>)]
     batch: Option<u64>,
     /// Pushing threads of the injector [default: 1]
-    #[arg(long, value_parser = whole::<1, { limits::MAX_PRODUCERS }>)]
+    #[arg(long, default_value_if("pattern", "injector", "1"), value_parser = whole::<1, { limits::MAX_PRODUCERS }>)]
     producers: Option<u64>,
     /// Items pushed to the injector by all of them together [default: 1500]
-    #[arg(long, value_parser = whole::<1, { limits::MAX_ITEMS }>)]
+    #[arg(long, default_value_if("pattern", "injector", "1500"), value_parser = whole::<1, { limits::MAX_ITEMS }>)]
     items: Option<u64>,
     /// Measurements in a run, which reports their median [default: as many as the pattern
     /// needs to be steady]
@@ -104,15 +104,7 @@ impl Workload for Queue {
     }
 
     fn params(&self) -> Params {
-        let of = |pattern, value| Some(value).filter(|_| self.pattern == pattern);
-        fields(&Queue {
-            pattern: self.pattern,
-            workers: of(Pattern::Executor, self.workers()),
-            batch: of(Pattern::Steal, self.batch()),
-            producers: of(Pattern::Injector, self.producers()),
-            items: of(Pattern::Injector, self.items()),
-            repetitions: Some(self.repetitions()),
-        })
+        fields(&Queue { repetitions: Some(self.repetitions()), ..self.clone() })
     }
 
     fn check(&self) -> Result<(), Stop> {
@@ -186,22 +178,17 @@ impl Queue {
 
     /// Threads of the executor, each with a queue.
     fn workers(&self) -> u64 {
-        self.workers.unwrap_or(4)
-    }
-
-    /// Items stolen at a time.
-    fn batch(&self) -> u64 {
-        self.batch.unwrap_or(8)
+        self.workers.unwrap_or_default()
     }
 
     /// Pushing threads of the injector.
     fn producers(&self) -> u64 {
-        self.producers.unwrap_or(1)
+        self.producers.unwrap_or_default()
     }
 
     /// Items pushed in a repetition by all of them together.
     fn items(&self) -> u64 {
-        self.items.unwrap_or(1_500)
+        self.items.unwrap_or_default()
     }
 
     /// Counted repetitions of a run.

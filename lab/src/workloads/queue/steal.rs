@@ -20,7 +20,7 @@ fn thefts(batch: usize) -> usize {
 impl Queue {
     /// Steals a batch after the other.
     pub(super) fn steal<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome {
-        let (items, batch) = (items(VICTIMS * CAPACITY), self.batch() as usize);
+        let (items, batch) = (items(VICTIMS * CAPACITY), self.batch.unwrap_or_default() as usize);
         let thefts = thefts(batch);
         // Items stolen per measured time.
         let expected = (VICTIMS * thefts * batch) as u64;

@@ -42,14 +42,17 @@ pub(crate) struct Timers {
     #[arg(long, value_enum, default_value = "spread")]
     pattern: Pattern,
     /// Milliseconds over which those of `spread` are spread [default: 1000]
-    #[arg(long, value_parser = whole::<1, { limits::MAX_SLEEP_MS }>)]
+    #[arg(long, default_value_if("pattern", "spread", "1000"), value_parser = whole::<1, { limits::MAX_SLEEP_MS }>)]
     millis: Option<u64>,
     /// The waiting side of a timer.
     #[arg(long, value_enum, default_value = "future")]
     by: By,
     /// Timers of a run [default: 10000, and 300000 that never fire]
-    #[arg(long, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
-    timers: Option<u64>,
+    #[arg(
+        long, default_value_t = 10_000, default_value_if("pattern", "unfired", "300000"), hide_default_value = true,
+        value_parser = whole::<1, { limits::MAX_CHILDREN }>
+    )]
+    timers: u64,
     /// Threads of the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     threads: u64,
@@ -141,10 +144,6 @@ impl Workload for Timers {
         if self.fires() { Self::METRICS } else { UNFIRED }
     }
 
-    fn params(&self) -> Params {
-        fields(&Timers { millis: self.millis(), timers: Some(self.timers()), ..self.clone() })
-    }
-
     fn check(&self) -> Result<(), Stop> {
         let is_ignored = self.millis.is_some() && self.pattern != Pattern::Spread;
         Stop::usage_if(is_ignored, "--millis is for the pattern spread only")
@@ -152,7 +151,7 @@ impl Workload for Timers {
 
     fn expected(&self) -> Sum {
         if self.fires() {
-            return Sum::grid(self.timers(), 1);
+            return Sum::grid(self.timers, 1);
         }
         Sum::grid(self.live().into(), self.rounds().into())
     }
@@ -174,19 +173,9 @@ impl Timers {
         self.pattern != Pattern::Unfired
     }
 
-    /// How many there are. The number of unfired timers is rounded down to a multiple of the number at a time.
-    fn timers(&self) -> u64 {
-        self.timers.unwrap_or(if self.fires() { 10_000 } else { 300_000 })
-    }
-
-    /// Milliseconds over which they are spread, if they are.
-    fn millis(&self) -> Option<u64> {
-        (self.pattern == Pattern::Spread).then(|| self.millis.unwrap_or(1_000))
-    }
-
     /// Lets all of them fire.
     fn fire<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
-        let board = Arc::new(Board::new(bench.tally, self.timers(), bench.fault));
+        let board = Arc::new(Board::new(bench.tally, self.timers, bench.fault));
         let offsets = self.offsets();
         let (mut meter, lap) = (Meter::default(), Lap::begin());
         let made = runtime.block_on(async {
@@ -201,25 +190,25 @@ impl Timers {
             return Err(Failure::Told("a timer fired before its time".to_owned()));
         }
         let late = board.late.iter().map(|late| seconds(late.load(Ordering::Relaxed)));
-        let each = |time: Duration| time.as_secs_f64() / self.timers() as f64;
+        let each = |time: Duration| time.as_secs_f64() / self.timers as f64;
         let late = bench.quantiles(late.collect(), [0.5, 0.99, 0.999, 1.0]);
         Ok([&[each(meter.cpu), each(made)], &late[..], &[meter.cpus()]].concat())
     }
 
     /// The time until the first timer.
     fn lead(&self) -> Duration {
-        LEAST_LEAD.max(LEAD * self.timers() as u32)
+        LEAST_LEAD.max(LEAD * self.timers as u32)
     }
 
     /// The time from the first to the last.
     fn period(&self) -> Duration {
-        self.millis().map_or(Duration::ZERO, Duration::from_millis)
+        self.millis.map_or(Duration::ZERO, Duration::from_millis)
     }
 
     /// The time of each after the first, in the order in which they are made.
     fn offsets(&self) -> Vec<Duration> {
-        let at = |number| self.period().mul_f64(f64::from(number) / self.timers() as f64);
-        let mut offsets: Vec<_> = (0..self.timers() as u32).map(at).collect();
+        let at = |number| self.period().mul_f64(f64::from(number) / self.timers as f64);
+        let mut offsets: Vec<_> = (0..self.timers as u32).map(at).collect();
         offsets.shuffle(&mut SmallRng::seed_from_u64(0));
         offsets
     }
@@ -267,12 +256,12 @@ impl Timers {
 
     /// Timers at a time.
     fn live(&self) -> u32 {
-        self.timers().min(LIVE) as u32
+        self.timers.min(LIVE) as u32
     }
 
-    /// Timers of each of these, in turn.
+    /// Timers of each of these, in turn: their number is rounded down to a multiple of the number at a time.
     fn rounds(&self) -> u32 {
-        (self.timers() / u64::from(self.live())) as u32
+        (self.timers / u64::from(self.live())) as u32
     }
 
     /// As many tasks as there are timers at a time; each sleeps in turn until its next turn, and counts the timer.

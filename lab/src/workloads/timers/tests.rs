@@ -26,7 +26,7 @@ impl VisitRuntime for On {
 /// So many timers.
 fn some(pattern: Pattern, by: By, timers: u64) -> Timers {
     let millis = (pattern == Pattern::Spread).then_some(5);
-    Timers { pattern, millis, by, timers: Some(timers), threads: 2 }
+    Timers { pattern, millis, by, timers, threads: 2 }
 }
 
 /// Runs these on every target that they are for, by tasks and by closures.
