@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::slice;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
@@ -317,7 +316,7 @@ impl Cli {
     /// The rows to measure or to check, with their targets.
     pub(crate) fn rows(&self) -> Result<Vec<Row>, Stop> {
         let mut rows = match &self.what {
-            Some(What::One(choice)) => {
+            Some(What::One(choice) | What::Once { choice }) => {
                 let all = [choice].into_iter().chain(&self.further);
                 all.map(Choice::row).collect::<Result<_, _>>()?
             }
@@ -330,7 +329,7 @@ impl Cli {
             }
             _ => plan::quick(),
         };
-        if matches!(self.what, Some(What::One(_) | What::Check { .. })) {
+        if matches!(self.what, Some(What::One(_) | What::Once { .. } | What::Check { .. })) {
             self.options.belong_to(&rows)?;
         }
         let is_ignored = self.options.pin.is_some() && !rows.iter().all(|row| row.pins);
@@ -367,22 +366,11 @@ impl Options {
         let mut names: Vec<_> = rows.iter().flat_map(|row| &row.targets).map(|t| t.name).collect();
         let mut known = HashSet::new();
         names.retain(|name| known.insert(*name));
-        match self.target.iter().find(|name| **name != ALL && !names.contains(name)) {
-            None => Ok(()),
-            Some(name) => Err(Stop::Usage(format!(
-                "{name} is no target of this workload; its targets are {}",
-                names.join(", ")
-            ))),
-        }
-    }
-
-    /// The row of a workload and its first target.
-    pub(crate) fn first(&self, choice: &Choice) -> Result<(Row, &'static Entry), Stop> {
-        let row = choice.row()?;
-        self.belong_to(slice::from_ref(&row))?;
-        let target = self.targets(&row).first().copied();
-        let target = target.ok_or_else(|| Stop::Usage("needs a target".to_owned()))?;
-        Ok((row, target))
+        let strange = self.target.iter().find(|name| **name != ALL && !names.contains(name));
+        strange.map_or(Ok(()), |name| {
+            let all = names.join(", ");
+            Err(Stop::Usage(format!("{name} is no target of this workload; its targets are {all}")))
+        })
     }
 
     /// The targets to measure in this row, each once, in the order of the table of targets.

@@ -36,8 +36,10 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Some(What::Load) => load::generate(),
         Some(What::Process(process)) => process.measure(options.rules().patience),
         Some(What::Hogs { count }) => hogs::compute(*count),
-        Some(What::Once { choice }) => {
-            let (row, target) = options.first(choice)?;
+        Some(What::Once { .. }) => {
+            let rows = cli.rows()?;
+            let row = rows.first().ok_or_else(|| Stop::Usage("needs a target".to_owned()))?;
+            let target = row.targets[0];
             apart::child(|| (row.run_here)(target, options.rules().bench(target)))
         }
         // The others measure.

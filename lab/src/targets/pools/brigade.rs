@@ -46,13 +46,9 @@ submits!(Handle, |pool, job| pool.execute(job));
 type Set = fn(JobBuilder) -> JobBuilder;
 
 /// Starts the default pool for submissions with these settings, from outside and by jobs.
-pub(super) fn rare(
-    threads: usize,
-    outside: Set,
-    inside: Set,
-) -> io::Result<Running<Submits, Submits>> {
+pub(super) fn rare(threads: usize, sets: [Set; 2]) -> io::Result<Running<Submits, Submits>> {
     let pool = Pool::builder().threads(threads).build()?;
-    let [outside, inside] = [outside, inside].map(|set| Submits(pool.handle(), set));
+    let [outside, inside] = sets.map(|set| Submits(pool.handle(), set));
     Ok(Running::new(outside, inside, || drop(pool)))
 }
 

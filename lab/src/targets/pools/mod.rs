@@ -49,11 +49,11 @@ family! {
         => visit(|n| brigade::with(n, |b| b.pin(Cpus::cores()).victims(Victims::Nearest)));
     // For `fairness`: jobs from outside have the class, and jobs submitted by a job are normal.
     own("brigade-high", "high jobs from outside").further()
-        => visit(|n| brigade::rare(n, |job| job.priority(Priority::High), |job| job.priority(Priority::Normal)));
+        => visit(|n| brigade::rare(n, [|job| job.priority(Priority::High), |job| job.priority(Priority::Normal)]));
     own("brigade-low", "low jobs from outside").further()
-        => visit(|n| brigade::rare(n, |job| job.priority(Priority::Low), |job| job.priority(Priority::Normal)));
+        => visit(|n| brigade::rare(n, [|job| job.priority(Priority::Low), |job| job.priority(Priority::Normal)]));
     own("brigade-named", "tasks with a name").further()
-        => visit(|n| brigade::rare(n, |job| job.name("task"), |job| job.name("task")));
+        => visit(|n| brigade::rare(n, [|job| job.name("task"), |job| job.name("task")]));
     own("brigade-observed", "what runs is known, for a dump").further()
         => visit(|n| brigade::with(n, |b| b.observe_jobs()));
     own("brigade-outcomes", "a hook is told how each task ends").further()
