@@ -1,7 +1,6 @@
 //! A countdown: a thread sleeps until the last of many tasks has ended, and gets the time of this
 //! end.
 
-use std::array;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, Thread};
 use std::time::Duration;
@@ -40,7 +39,7 @@ impl Latch {
     /// An unarmed latch, for the current thread to wait on.
     pub(crate) fn new(epoch: Epoch) -> Self {
         Latch {
-            stripes: array::from_fn(|_| Stripe::default()),
+            stripes: Default::default(),
             open: AtomicUsize::new(0),
             ended: AtomicU64::new(0),
             epoch,

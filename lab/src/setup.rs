@@ -53,7 +53,7 @@ pub(crate) fn warm(
     tally: &Tally,
 ) -> Result<(), Failure> {
     let left = Arc::new(AtomicUsize::new(threads * WARM_UP_JOBS));
-    let outside = pool.outside();
+    let outside = pool.outside.clone();
     for _ in 0..threads * WARM_UP_JOBS {
         let left = Arc::clone(&left);
         outside.submit(move || {

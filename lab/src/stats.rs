@@ -27,9 +27,8 @@ pub(crate) fn median(values: Vec<f64>) -> f64 {
 /// The middle of `values`, or the mean of the two in the middle.
 pub(crate) fn middle(values: &[f64]) -> Option<f64> {
     let values = sorted(values.to_vec());
-    let (low, high) =
-        (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
-    Some(low.midpoint(*high))
+    let last = values.len().checked_sub(1)?;
+    Some(values[last / 2].midpoint(values[values.len() / 2]))
 }
 
 /// The values at these shares, in their order.

@@ -32,9 +32,9 @@ pub(crate) use submits;
 /// A running pool.
 pub(crate) struct Running<O, I> {
     /// How a foreign thread submits.
-    outside: O,
+    pub(crate) outside: O,
     /// How a task submits from inside the pool; every task carries a submitter.
-    inside: I,
+    pub(crate) inside: I,
     /// Ends the pool after all jobs, as far as the pool offers it.
     end: Box<dyn FnOnce()>,
 }
@@ -43,16 +43,6 @@ impl<O: Submit, I: Submit> Running<O, I> {
     /// A pool with these submitters, which `end` ends when both are gone.
     pub(crate) fn new(outside: O, inside: I, end: impl FnOnce() + 'static) -> Self {
         Running { outside, inside, end: Box::new(end) }
-    }
-
-    /// A submitter for threads outside.
-    pub(crate) fn outside(&self) -> O {
-        self.outside.clone()
-    }
-
-    /// A submitter for tasks.
-    pub(crate) fn inside(&self) -> I {
-        self.inside.clone()
     }
 
     /// Ends the pool, when the submitters here are gone.

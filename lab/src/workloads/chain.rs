@@ -32,7 +32,7 @@ pub(crate) fn producer<O: Submit, I: Submit>(
     index: u32,
     [messages, left]: [u64; 2],
 ) -> impl Fn() + Send + use<O, I> {
-    let (outside, inside, fault) = (pool.outside(), pool.inside(), bench.fault);
+    let (outside, inside, fault) = (pool.outside.clone(), pool.inside.clone(), bench.fault);
     let (messages, left) = (messages as u32, left as u32);
     move || {
         fault.tasks(index * messages..(index + 1) * messages).for_each(|message| {

@@ -132,7 +132,7 @@ impl Elastic {
     ) -> Outcome {
         let (full, block) = (self.full() as usize, Duration::from_millis(self.block_ms));
         let shared = Shared::leak(bench, Blocking { full, block, ..Blocking::default() });
-        let (outside, pause) = (pool.outside(), self.pause());
+        let (outside, pause) = (pool.outside.clone(), self.pause());
         let (mut grown, mut all) = (Vec::new(), Vec::new());
         let (mut at_once, mut left) = (Vec::new(), Vec::new());
         let mut meter = Meter::default();

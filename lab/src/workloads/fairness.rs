@@ -110,10 +110,10 @@ impl PoolWorkload for Fairness {
     fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
         let (units, over) = (units_for(self.work_us), AtomicBool::new(false));
         let shared = Shared::leak(bench, Jobs { units, over, outside: thread::current() });
-        let (outside, mut meter, lap) = (pool.outside(), Meter::default(), Lap::begin());
+        let (outside, mut meter, lap) = (pool.outside.clone(), Meter::default(), Lap::begin());
         shared.latch.arm(self.chains as usize);
         for chain in 0..self.chains as u32 {
-            let inside = pool.inside();
+            let inside = pool.inside.clone();
             outside.submit(move || shared.link(inside, chain, 0));
         }
         let measured = self.bystanders(&outside, shared, bench);

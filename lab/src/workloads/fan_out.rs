@@ -81,12 +81,12 @@ impl PoolWorkload for FanOut {
             fault: bench.fault,
         };
         let shared = Shared::leak(bench, children);
-        let (outside, mut meter) = (pool.outside(), Meter::default());
+        let (outside, mut meter) = (pool.outside.clone(), Meter::default());
         let mut times = Vec::with_capacity(self.shots as usize);
         for shot in 1..=self.shots {
             thread::sleep(PAUSE);
             shared.latch.arm(self.children as usize);
-            let inside = pool.inside();
+            let inside = pool.inside.clone();
             let lap = Lap::begin();
             outside.submit(move || shared.parent(&inside));
             let ended = shared.latch.wait(bench.tally)?;

@@ -104,7 +104,7 @@ impl PoolWorkload for RampUp {
     fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
         let block = Duration::from_millis(self.block_ms);
         let shared = Shared::leak(bench, Blocking { latest: AtomicU64::new(0), block });
-        let (outside, mut meter) = (pool.outside(), Meter::default());
+        let (outside, mut meter) = (pool.outside.clone(), Meter::default());
         // All threads exist after this ramp-up: each has had a blocking job.
         shared.ramp_up(&outside, self.warm_up(), bench.fault)?;
         let mut times = Vec::with_capacity(self.shots as usize);

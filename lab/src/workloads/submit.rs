@@ -121,7 +121,7 @@ impl Submit {
         shared: &'static Shared<Gate>,
         index: u32,
     ) -> impl Fn() + Send + use<O, I> {
-        let (outside, fault, messages) = (pool.outside(), bench.fault, self.messages as u32);
+        let (outside, fault, messages) = (pool.outside.clone(), bench.fault, self.messages as u32);
         move || {
             fault.tasks(index * messages..(index + 1) * messages).for_each(|message| {
                 outside.submit(move || {

@@ -93,7 +93,7 @@ impl PoolWorkload for Wake {
     fn run(&self, pool: &Running<impl Submit, impl Submit>, bench: &Bench) -> Outcome {
         let started = (0..self.shots).map(|_| AtomicU64::new(0)).collect();
         let shared = Shared::leak(bench, Tasks { started, units: units_for(self.work_us) });
-        let (outside, epoch) = (pool.outside(), shared.epoch);
+        let (outside, epoch) = (pool.outside.clone(), shared.epoch);
         let (mut began, mut submits) = (Vec::new(), Vec::new());
         let mut meter = Meter::default();
         let lap = Lap::begin();

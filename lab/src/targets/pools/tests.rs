@@ -26,7 +26,7 @@ fn grows_to<O: Submit, I: Submit>(
     pool: io::Result<Running<O, I>>,
 ) -> Outcome {
     let (pool, gate, (begun, begins)) = (pool.expect("a pool"), Gate::closed(), mpsc::channel());
-    let outside = pool.outside();
+    let outside = pool.outside.clone();
     let submit = || {
         let (begun, gate) = (begun.clone(), gate.clone());
         outside.submit(move || {

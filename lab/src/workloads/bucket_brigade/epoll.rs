@@ -26,14 +26,12 @@ const EVENTS: usize = 1024;
 struct Loop {
     /// The set of all pipes.
     epoll: OwnedFd,
-    /// The numbers of the readable pipes at the last wait. An event itself must stay on the thread.
-    ready: Vec<u64>,
+    /// The numbers of the pipes that were readable at the last wait, and are still unread. An event itself must stay on the thread.
+    ready: VecDeque<u64>,
     /// The carriers, by the number of their pipe. A carrier that has ended is gone.
     carriers: Vec<Option<Carrier<End, End>>>,
     /// The last source.
     last: End,
-    /// Bytes that have come out of the line.
-    out: VecDeque<Option<u8>>,
 }
 
 impl BucketBrigade {
@@ -54,14 +52,13 @@ impl Loop {
         for (source, number) in sources.zip(0..) {
             epoll::add(&epoll, &source.0, EventData::new_u64(number), EventFlags::IN)?;
         }
-        let (ready, out) = (Vec::with_capacity(EVENTS), VecDeque::new());
-        Ok(Loop { epoll, ready, carriers: carriers.into_iter().map(Some).collect(), last, out })
+        let (ready, carriers) = (VecDeque::new(), carriers.into_iter().map(Some).collect());
+        Ok(Loop { epoll, ready, carriers, last })
     }
 
     /// Waits until there are bytes.
     fn wait(&mut self) -> io::Result<()> {
         let mut events = [const { MaybeUninit::<Event>::uninit() }; EVENTS];
-        self.ready.clear();
         match epoll::wait(&self.epoll, &mut events, None) {
             Ok((events, _)) => self.ready.extend(events.iter().map(|event| event.data.u64())),
             Err(Errno::INTR) => {}
@@ -69,32 +66,22 @@ impl Loop {
         }
         Ok(())
     }
-
-    /// Hands a byte on from each readable pipe.
-    async fn turn(&mut self) {
-        for &number in &self.ready {
-            match self.carriers.get_mut(number as usize) {
-                Some(place) => {
-                    let Some(carrier) = place else { continue };
-                    if !carrier.hand_on().await {
-                        // This closes the carrier's pipes, and the set loses them.
-                        *place = None;
-                    }
-                }
-                None => self.out.push_back(self.last.take().await),
-            }
-        }
-    }
 }
 
 impl Upstream for Loop {
     async fn take(&mut self) -> Option<u8> {
         loop {
-            if let Some(out) = self.out.pop_front() {
-                return out;
+            while let Some(number) = self.ready.pop_front() {
+                let Some(place) = self.carriers.get_mut(number as usize) else {
+                    return self.last.take().await;
+                };
+                let Some(carrier) = place else { continue };
+                if !carrier.hand_on().await {
+                    // This closes the carrier's pipes, and the set loses them.
+                    *place = None;
+                }
             }
             self.wait().expect("a set that can be waited for");
-            self.turn().await;
         }
     }
 }
