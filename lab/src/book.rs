@@ -142,15 +142,14 @@ impl Book {
 
     /// Which peers failed, or which other targets did: where and why.
     pub(crate) fn failures(&self, peers: bool) -> Vec<String> {
-        let is_peer = |sheet: &Sheet, lane: &Lane| lane.is_peer && !sheet.is_yours;
         let failures = self.results.failures();
-        let failures = failures.filter(|(sheet, lane, _)| is_peer(sheet, lane) == peers);
-        failures
-            .map(|(sheet, lane, why)| {
-                let row = [&sheet.workload, " ", &sheet.differences(&self.results.sheets)].concat();
-                format!("{} on {}: {why}", row.trim_end(), lane.name)
-            })
-            .collect()
+        let failures =
+            failures.filter(|(sheet, lane, _)| (lane.is_peer && !sheet.is_yours) == peers);
+        let text = |(sheet, lane, why): (&Sheet, &Lane, &str)| {
+            let row = [&sheet.workload, " ", &sheet.differences(&self.results.sheets)].concat();
+            format!("{} on {}: {why}", row.trim_end(), lane.name)
+        };
+        failures.map(text).collect()
     }
 
     /// Writes the results to where they go, once: the second call finds it done.

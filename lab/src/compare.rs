@@ -92,7 +92,7 @@ impl Compare {
             *speedup = Speedup::of(rounds, key.metric.direction, &key.metric.unit);
         }
         if !is_quiet {
-            write_line(&(comparison.table(is_verbose) + "\n" + &comparison.notes().join("\n")))?;
+            write_line(&(comparison.table(is_verbose) + "\n" + &comparison.notes()))?;
         }
         self.fail_above.map_or(Ok(()), |bound| comparison.gate(bound))
     }
@@ -199,19 +199,14 @@ impl Comparison {
     }
 
     /// The conclusion, and any doubts.
-    fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.bound.is_none() {
-            notes.push(counted(self.all.iter().map(Series::verdict)));
-        }
-        if self.alone > 0 {
-            notes.push(format!("{} only in one of two files", self.alone));
-        }
-        if self.moved {
-            let reason = "the machines, their kernels or the settings differ: that may be all";
-            notes.push(reason.to_owned());
-        }
-        notes
+    fn notes(&self) -> String {
+        let moved = "the machines, their kernels or the settings differ: that may be all";
+        let notes = [
+            self.bound.is_none().then(|| counted(self.all.iter().map(Series::verdict))),
+            (self.alone > 0).then(|| format!("{} only in one of two files", self.alone)),
+            self.moved.then(|| moved.to_owned()),
+        ];
+        notes.into_iter().flatten().collect::<Vec<_>>().join("\n")
     }
 
     /// An error if something is lost, or worse by more than `bound` with the whole interval, or if nothing can be told.

@@ -46,14 +46,13 @@ impl Machine {
         let (system, kernel) = (uname(), Kernel::here());
         let words = [system.sysname(), system.release()].map(|word| word.to_string_lossy());
         let flags = kernel.field("proc/cpuinfo", "flags");
+        let is_virtual = flags.map(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
+        let cpu_model = kernel.field("proc/cpuinfo", "model name");
         let more = [
             // Which CPUs it may run on, without looking at quotas, where the kernel tells.
             ("affinity", kernel.field("proc/thread-self/status", "Cpus_allowed_list").into()),
             // Whether x86 reports a hypervisor, which the metal of a cloud does not report either.
-            (
-                "virtual",
-                flags.map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")).into(),
-            ),
+            ("virtual", is_virtual.into()),
             // The governor of the first CPU's clock.
             ("governor", kernel.text(GOVERNOR).into()),
             // Of the order of the targets.
@@ -64,11 +63,10 @@ impl Machine {
             // The flags of `RUSTFLAGS` or of cargo's configuration: `-C target-cpu` stands here.
             ("rustflags", env!("BRIGADE_LAB_RUSTFLAGS").into()),
         ];
+        let more = more.map(|(name, value): (&str, Value)| (name.to_owned(), value));
         Machine {
             cpus: cpus(),
-            cpu_model: kernel
-                .field("proc/cpuinfo", "model name")
-                .unwrap_or_else(|| "unknown".to_owned()),
+            cpu_model: cpu_model.unwrap_or_else(|| "unknown".to_owned()),
             kernel: words.join(" "),
             arch: std::env::consts::ARCH.to_owned(),
             rustc: env!("BRIGADE_LAB_RUSTC").to_owned(),
@@ -77,10 +75,7 @@ impl Machine {
             date: now(),
             hogs,
             pin: pin.map(|pin| name(&pin)),
-            more: more
-                .map(|(name, value): (&str, Value)| (name.to_owned(), value))
-                .into_iter()
-                .collect(),
+            more: more.into_iter().collect(),
         }
     }
 

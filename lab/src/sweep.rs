@@ -21,14 +21,13 @@ pub(crate) fn lines(command: &Command, line: &[OsString]) -> Result<Vec<Vec<OsSt
             _ if is_over => (None, ""),
             // The value of the option before it.
             (Some(arg), _) => (Some(arg), text),
-            (None, Some(rest)) => match rest.split_once('=') {
-                Some((name, value)) => (find(command, workload, name), value),
-                None => {
-                    let arg = find(command, workload, rest);
-                    option = arg.filter(|arg| arg.get_action().takes_values());
-                    (None, "")
-                }
-            },
+            (None, Some(rest)) => {
+                let (name, value) = rest.split_once('=').unwrap_or((rest, ""));
+                let arg = find(command, workload, name);
+                // The next word is the value, unless it stands in this one.
+                option = arg.filter(|arg| rest == name && arg.get_action().takes_values());
+                (arg, value)
+            }
             (None, None) => {
                 workload = workload.or_else(|| command.find_subcommand(text));
                 (None, "")

@@ -78,18 +78,16 @@ impl PoolWorkload for Submit {
         let gate = (self.pattern != Pattern::Empty).then_some(gate);
         let shared = Shared::leak(bench, gate);
         let ready = Arc::new(Barrier::new(self.producers() as usize));
-        let further: Vec<_> = (1..self.producers() as u32)
-            .map(|index| {
-                let (ready, producer) =
-                    (Arc::clone(&ready), self.producer(pool, bench, shared, index));
-                on_thread(move || {
-                    ready.wait();
-                    let begun = Instant::now();
-                    producer();
-                    (begun, Instant::now())
-                })
+        let further = (1..self.producers() as u32).map(|index| {
+            let (ready, producer) = (Arc::clone(&ready), self.producer(pool, bench, shared, index));
+            on_thread(move || {
+                ready.wait();
+                let begun = Instant::now();
+                producer();
+                (begun, Instant::now())
             })
-            .collect();
+        });
+        let further: Vec<_> = further.collect();
         let (producer, mut meter) = (self.producer(pool, bench, shared, 0), Meter::default());
         ready.wait();
         let lap = Lap::begin();

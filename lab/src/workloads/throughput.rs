@@ -56,19 +56,18 @@ impl PoolWorkload for Throughput {
         let chains = Chains { pre: self.pre, post: self.post, are_awaited: false };
         let shared = Shared::leak(bench, chains);
         let ready = Arc::new(Barrier::new(self.producers as usize + 1));
-        let producers: Vec<_> = (0..self.producers as u32)
-            .map(|index| {
-                let chains = [self.messages, self.amplification];
-                let producer = producer(pool, bench, shared, index, chains);
-                let ready = Arc::clone(&ready);
-                on_thread(move || {
-                    ready.wait();
-                    let begun = Instant::now();
-                    producer();
-                    begun
-                })
+        let producers = (0..self.producers as u32).map(|index| {
+            let chains = [self.messages, self.amplification];
+            let producer = producer(pool, bench, shared, index, chains);
+            let ready = Arc::clone(&ready);
+            on_thread(move || {
+                ready.wait();
+                let begun = Instant::now();
+                producer();
+                begun
             })
-            .collect();
+        });
+        let producers: Vec<_> = producers.collect();
         let mut meter = Meter::default();
         let lap = Lap::begin();
         ready.wait();

@@ -54,13 +54,10 @@ impl Queue {
             Worker { deque, victims, tasks, random, race: Arc::clone(&race), tally }
         });
         let mut first = workers.next().expect("one at least");
-        let others: Vec<_> = workers
-            .map(|mut worker| {
-                on_thread(move || {
-                    (0..total).try_for_each(|_| worker.repetition(Fault::None).map(drop))
-                })
-            })
-            .collect();
+        let others = workers.map(|mut worker| {
+            on_thread(move || (0..total).try_for_each(|_| worker.repetition(Fault::None).map(drop)))
+        });
+        let others: Vec<_> = others.collect();
         let values = self.repeat(bench, |fault| first.repetition(fault))?;
         others.into_iter().try_for_each(joined)?;
         Ok(values)

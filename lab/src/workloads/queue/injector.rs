@@ -27,18 +27,17 @@ impl Queue {
     pub(super) fn inject<I: Injector>(&self, make: Make<I>, bench: &Bench) -> Outcome {
         let (tally, total) = (bench.tally, self.total());
         let race = Arc::new((Race::new(self.producers() as usize), make()));
-        let others: Vec<_> = (1..self.producers())
-            .map(|producer| {
-                let (race, share) = (Arc::clone(&race), self.share(producer));
-                on_thread(move || {
-                    let (race, injector) = &*race;
-                    (0..total).try_for_each(|_| {
-                        let push = || push(injector, producer as usize, share.clone(), Fault::None);
-                        race.run(tally, push).map(drop)
-                    })
+        let others = (1..self.producers()).map(|producer| {
+            let (race, share) = (Arc::clone(&race), self.share(producer));
+            on_thread(move || {
+                let (race, injector) = &*race;
+                (0..total).try_for_each(|_| {
+                    let push = || push(injector, producer as usize, share.clone(), Fault::None);
+                    race.run(tally, push).map(drop)
                 })
             })
-            .collect();
+        });
+        let others: Vec<_> = others.collect();
         let (race, injector) = &*race;
         let values = self.repeat(bench, |fault| {
             let (time, ()) = race.run(tally, || push(injector, 0, self.share(0), fault))?;

@@ -117,15 +117,11 @@ fn watch(group: Pid, patience: Duration) -> io::Result<Arc<AtomicBool>> {
     let look = move || {
         let stdin = io::stdin();
         let time = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: 0 };
-        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&time)) {
-            Ok(0) => {
-                noted.store(true, Ordering::Relaxed);
-                kill(group);
-            }
-            _ => {
-                kill(group);
-                process::exit(1);
-            }
+        let is_overdue = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&time)) == Ok(0);
+        noted.store(is_overdue, Ordering::Relaxed);
+        kill(group);
+        if !is_overdue {
+            process::exit(1);
         }
     };
     thread::Builder::new().spawn(look).map(|_| overdue)
