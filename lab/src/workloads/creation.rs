@@ -83,14 +83,12 @@ impl Workload for Creation {
 
 impl RuntimeWorkload for Creation {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
-        for repetition in 0..self.warmups {
-            let fault = if repetition == 0 { bench.fault } else { Fault::None };
-            self.create(runtime, repetition as u32, fault, bench.tally)?;
+        for number in 0..self.warmups {
+            self.create(runtime, number as u32, bench)?;
         }
         let (mut meter, lap) = (Meter::default(), Lap::begin());
-        let repetitions = self.warmups..self.warmups + self.repetitions;
-        let times = repetitions
-            .map(|repetition| self.create(runtime, repetition as u32, Fault::None, bench.tally));
+        let counted = self.warmups..self.warmups + self.repetitions;
+        let times = counted.map(|number| self.create(runtime, number as u32, bench));
         let times = times.collect::<Result<Vec<_>, _>>()?;
         meter.end(&lap);
         Ok([&[median(times)], &self.begin(runtime)?[..], &[meter.cpus()]].concat())
@@ -98,18 +96,13 @@ impl RuntimeWorkload for Creation {
 }
 
 impl Creation {
-    /// Creates all tasks and waits for all of them; returns the seconds for each.
-    fn create<R: Runtime>(
-        &self,
-        runtime: &R,
-        repetition: u32,
-        fault: Fault,
-        tally: &'static Tally,
-    ) -> Result<f64, Failure> {
-        let count = self.tasks as u32;
+    /// Creates all tasks and waits for all of them, in the repetition with this number; returns the seconds for each.
+    fn create(&self, runtime: &impl Runtime, number: u32, bench: &Bench) -> Result<f64, Failure> {
+        let fault = if number == 0 { bench.fault } else { Fault::None };
+        let (count, tally) = (self.tasks as u32, bench.tally);
         // The effect of the first task happens twice if it is repeated.
         let indices = || fault.tasks(0..count);
-        let ran = move |index| tally.ran(index, repetition);
+        let ran = move |index| tally.ran(index, number);
         let begun = Instant::now();
         runtime.block_on(async {
             match self.shape {

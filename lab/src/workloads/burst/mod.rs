@@ -124,13 +124,12 @@ impl Burst {
         clock::sleep_short();
         let mut times = Times::default();
         for number in 0..WARM_UP {
-            let fault = if number == 0 { bench.fault } else { Fault::None };
-            self.burst(number, fault, target, bench, &mut times)?;
+            self.burst(number, target, bench, &mut times)?;
         }
         times = Times { taken: times.taken, ..Times::default() };
         let (mut meter, lap) = (Meter::default(), Lap::begin());
         for number in WARM_UP..WARM_UP + self.bursts() {
-            self.burst(number, Fault::None, target, bench, &mut times)?;
+            self.burst(number, target, bench, &mut times)?;
         }
         // The pauses are timed too: the CPU time of waiting threads is part of the price of waking them.
         meter.end(&lap);
@@ -141,12 +140,12 @@ impl Burst {
     fn burst(
         &self,
         number: u64,
-        fault: Fault,
         target: &mut Handover,
         bench: &Bench,
         times: &mut Times,
     ) -> Result<(), Failure> {
         let (inbox, mut back) = (target.inbox, Vec::new());
+        let fault = if number == 0 { bench.fault } else { Fault::None };
         let values = fault.tasks(0..self.messages as u32);
         let values: Vec<_> = values.map(|index| Value { burst: number as u32, index }).collect();
         times.taken += values.len() as u64;

@@ -86,9 +86,9 @@ impl Workload for Channels {
 impl RuntimeWorkload for Channels {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
         let (warm, all) = (self.warm_up(), self.warm_up() + self.each());
-        self.all(runtime, 0..warm, bench.tally, bench.fault)?;
+        self.all(runtime, 0..warm, bench)?;
         let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
-        self.all(runtime, warm..all, bench.tally, Fault::None)?;
+        self.all(runtime, warm..all, bench)?;
         let wall = meter.end(&lap).as_secs_f64();
         let messages = (u64::from(self.each()) * self.senders) as f64;
         let switches = before.since().switches() / messages;
@@ -108,14 +108,9 @@ impl Channels {
     }
 
     /// Passes the messages with these numbers from all senders through a channel, and waits until all tasks have ended.
-    fn all<R: Runtime>(
-        &self,
-        runtime: &R,
-        numbers: Range<u32>,
-        tally: &'static Tally,
-        fault: Fault,
-    ) -> io::Result<()> {
-        let pass = (numbers, tally, fault);
+    fn all<R: Runtime>(&self, runtime: &R, numbers: Range<u32>, bench: &Bench) -> io::Result<()> {
+        let fault = if numbers.start == 0 { bench.fault } else { Fault::None };
+        let pass = (numbers, bench.tally, fault);
         let receivers = self.receivers as usize;
         let room = self.capacity.as_u64().map(|room| room as usize);
         match (self.kind, room) {
