@@ -27,10 +27,7 @@ pub(crate) fn start(count: u64) -> Result<Option<Helper>, Stop> {
     let refused = |reason| Stop::Refused(format!("{count} hogs could not start: {reason}"));
     let helper = Helper::start(&[COMMAND, &count.to_string()]);
     let mut helper = helper.map_err(|error| refused(error.to_string()))?;
-    match helper.hear() == Some(()) {
-        true => Ok(Some(helper)),
-        false => Err(refused(helper.reason())),
-    }
+    if helper.hear() == Some(()) { Ok(Some(helper)) } else { Err(refused(helper.reason())) }
 }
 
 /// The main function of the process: computes on this many threads until the laboratory has ended.

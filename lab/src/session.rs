@@ -62,11 +62,8 @@ fn measure(rows: &[Row], cli: &Cli) -> Result<(), Stop> {
     let entered: usize = rows.iter().map(|row| row.targets.len()).sum();
     let rules = cli.rules(rows.len());
     let runs = (1 + rules.rounds) * entered as u64;
-    let reporter = Arc::new(Reporter::new(
-        output.as_ref().is_some_and(Destination::is_stdout),
-        options.quiet,
-        runs,
-    ));
+    let to_stderr = matches!(output, Some(Destination::Stdout));
+    let reporter = Arc::new(Reporter::new(to_stderr, options.quiet, runs));
     let mut head = machine.describe(options.verbose).join("\n");
     let noise = Noise::new(Kernel::here(), machine::cpus(), cli.hogs() > 0);
     let book = SharedBook::new(machine, noise, output, shown);

@@ -39,9 +39,8 @@ pub(crate) fn of(sheets: &[Sheet], is_verbose: bool) -> Option<String> {
     let known = |workload: &str| sheets.iter().any(|sheet| sheet.workload == workload);
     // The first line of a row is of the usual class of its targets.
     let first = |workload: &&str| all.iter().find(|line| line.workload == *workload);
-    let blocks: Vec<(_, Vec<_>)> = match !is_verbose
-        && FAMILIES.iter().all(|(_, of)| of.iter().any(|one| known(one)))
-    {
+    let is_short = !is_verbose && FAMILIES.iter().all(|(_, of)| of.iter().any(|one| known(one)));
+    let blocks: Vec<(_, Vec<_>)> = match is_short {
         true => FAMILIES.map(|(family, of)| (family, of.iter().filter_map(first).collect())).into(),
         false => vec![("", all.iter().collect())],
     };

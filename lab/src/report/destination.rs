@@ -24,11 +24,6 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
-    /// Whether it goes to stdout.
-    pub(crate) fn is_stdout(&self) -> bool {
-        matches!(self, Destination::Stdout)
-    }
-
     /// Checks, before anything is measured, that the results can be written to `path`.
     pub(crate) fn open(path: &Path, replace: bool) -> Result<Self, Stop> {
         if path == Path::new("-") {

@@ -215,11 +215,8 @@ impl Sheet {
 
     /// Whether the others are compared with this lane, in any configuration.
     pub(crate) fn is_own(&self, lane: &Lane) -> bool {
-        let rest = lane.name.strip_prefix(&*self.own);
-        match self.is_yours {
-            true => rest == Some(""),
-            false => !lane.is_peer && rest.is_some_and(|r| r.is_empty() || r.starts_with('-')),
-        }
+        let rest = lane.name.strip_prefix(&*self.own).filter(|_| !lane.is_peer);
+        rest.is_some_and(|rest| rest.is_empty() || (!self.is_yours && rest.starts_with('-')))
     }
 
     /// The lane with the best median among these.

@@ -70,10 +70,7 @@ impl Workload for Creation {
     }
 
     fn tasks(&self) -> u64 {
-        match self.shape {
-            Shape::PingPong => 2 * self.tasks,
-            Shape::Flat | Shape::Chain => self.tasks,
-        }
+        if self.shape == Shape::PingPong { 2 * self.tasks } else { self.tasks }
     }
 
     fn expected(&self) -> Sum {

@@ -96,13 +96,8 @@ impl Workload for Elastic {
     }
 
     fn note(&self) -> Option<String> {
-        let turns = self.jobs.div_ceil(self.max);
-        Some(format!(
-            "ideal: all in {} ms, {} at once, {} left",
-            turns * self.block_ms,
-            self.full(),
-            self.core
-        ))
+        let (all, full) = (self.jobs.div_ceil(self.max) * self.block_ms, self.full());
+        Some(format!("ideal: all in {all} ms, {full} at once, {} left", self.core))
     }
 }
 
