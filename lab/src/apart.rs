@@ -16,14 +16,6 @@ use crate::stop::Stop;
 use crate::target::Entry;
 use crate::workload::{self, Bench, Outcome, Params};
 
-/// An error where resident memory can't be read.
-pub(crate) fn check() -> Result<(), Stop> {
-    if cfg!(target_os = "linux") {
-        return Ok(());
-    }
-    Err(Stop::Refused("resident memory can be read on Linux only".to_owned()))
-}
-
 /// The subcommand of the child, followed by the subcommand of the workload. `list` doesn't name it.
 pub(crate) const COMMAND: &str = "once";
 

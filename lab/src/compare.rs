@@ -138,10 +138,8 @@ impl Series {
     /// The line in the table.
     fn line(&self, bound: Option<f64>) -> String {
         let Series { key: Key { target, metric, .. }, rounds, speedup } = self;
-        let median = |side: fn(&(f64, f64)) -> f64| {
-            quantity::known(middle(&rounds.iter().map(side).collect::<Vec<_>>()), &metric.unit)
-        };
-        let [old, new] = [median(|round| round.1), median(|round| round.0)];
+        let (new, old): (Vec<_>, Vec<_>) = rounds.iter().copied().unzip();
+        let [old, new] = [old, new].map(|side| quantity::known(middle(&side), &metric.unit));
         let ratio = speedup.map_or_else(|| "–".to_owned(), |speedup| speedup.text());
         let word = match (speedup, bound) {
             (None, _) => "nothing to compare",

@@ -12,7 +12,7 @@
 //! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads and their runs on targets: `workload`, `apart`, `dispatch`;
-//! - the output: `spent`, `noise`, `report`, `picture`, `chart`, `show`, `compare`, `book`, `interrupt`;
+//! - the output: `spent`, `noise`, `report`, `chart`, `show`, `compare`, `book`, `interrupt`;
 //! - a folder of workloads, and rows of them: `row`, `workloads`, `sweep`, `plan`;
 //! - the program: `hogs`, `rounds`, `cli`, `session`.
 
@@ -39,7 +39,6 @@ mod limits;
 mod machine;
 mod needs;
 mod noise;
-mod picture;
 mod pins;
 mod plan;
 mod program;

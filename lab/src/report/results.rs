@@ -215,8 +215,9 @@ impl Sheet {
 
     /// Whether the others are compared with this lane, in any configuration.
     pub(crate) fn is_own(&self, lane: &Lane) -> bool {
-        let rest = lane.name.strip_prefix(&*self.own).filter(|_| !lane.is_peer);
-        rest.is_some_and(|rest| rest.is_empty() || (!self.is_yours && rest.starts_with('-')))
+        let rest = lane.name.strip_prefix(&*self.own);
+        let is_one = |rest: &str| !lane.is_peer && (rest.is_empty() || rest.starts_with('-'));
+        if self.is_yours { rest == Some("") } else { rest.is_some_and(is_one) }
     }
 
     /// The lane with the best median among these.

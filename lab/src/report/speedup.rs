@@ -119,10 +119,8 @@ impl Speedup {
             return None;
         }
         let ratio = |rounds: &[(f64, f64)]| {
-            let [ours, theirs] =
-                [|r: &(f64, f64)| r.0, |r: &(f64, f64)| r.1].map(|side| rounds.iter().map(side));
-            let (ours, theirs) =
-                (middle(&ours.collect::<Vec<_>>())?, middle(&theirs.collect::<Vec<_>>())?);
+            let (ours, theirs): (Vec<_>, Vec<_>) = rounds.iter().copied().unzip();
+            let (ours, theirs) = (middle(&ours)?, middle(&theirs)?);
             Some(match direction {
                 Direction::Higher => ours / theirs,
                 Direction::Lower => theirs / ours,
