@@ -85,12 +85,11 @@ impl Needs {
         // Root has no such limit.
         let user = getrlimit(Resource::Nproc).current.filter(|_| !geteuid().is_root());
         let needed = self.threads + OWN_THREADS;
-        match room(&Kernel::here(), user).filter(|(room, _)| *room < needed && self.threads > 0) {
-            None => Ok(()),
-            Some((room, limit)) => Err(Stop::Refused(format!(
-                "needs {needed} threads, and the limit {limit} allows {room}"
-            ))),
-        }
+        let room = room(&Kernel::here(), user).filter(|(room, _)| *room < needed);
+        room.filter(|_| self.threads > 0).map_or(Ok(()), |(room, limit)| {
+            let reason = format!("needs {needed} threads, and the limit {limit} allows {room}");
+            Err(Stop::Refused(reason))
+        })
     }
 
     /// Starts as many threads as any run will have, all at a time, and ends them again.

@@ -23,13 +23,9 @@ pub(crate) fn beside(name: &str) -> io::Result<Command> {
     let program = env::current_exe()?.with_file_name(name);
     // `brigade-lab-rayon`, and `brigade-lab-executors-no-park`.
     let script = format!("ci/lab.sh {}", name.split('-').nth(2).unwrap_or_default());
-    match program.is_file() {
-        true => Ok(Command::new(program)),
-        false => Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            format!("{} is not there: build it with {script}", program.display()),
-        )),
-    }
+    let reason = format!("{} is not there: build it with {script}", program.display());
+    let missing = || io::Error::new(io::ErrorKind::NotFound, reason);
+    if program.is_file() { Ok(Command::new(program)) } else { Err(missing()) }
 }
 
 /// This value as a word of a command line.

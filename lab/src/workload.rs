@@ -151,10 +151,8 @@ pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_.,:/=+%@{}".contains(c);
     // Braces with a list or a range between them stand for several words.
     let is_list = word.contains('{') && (word.contains(',') || word.contains(".."));
-    match !word.is_empty() && !is_list && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
+    let is_bare = !word.is_empty() && !is_list && word.chars().all(is_plain);
+    if is_bare { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// The other inputs of a run, besides the target and the options.

@@ -112,11 +112,9 @@ fn line<'a>(sheet: &'a Sheet, sheets: &[Sheet], own: &Lane, peer: Option<&Lane>)
     let metric = &sheet.metrics[index];
     let speedup = peer.and_then(|peer| sheet.speedup(index, own, peer));
     let has_numbers = |lane: Option<&Lane>| lane.is_some_and(|l| !l.samples(index).is_empty());
-    let unknown = || match has_numbers(Some(own)) && has_numbers(peer) {
-        true => "too small to compare",
-        false => "no number",
-    };
-    let verdict = speedup.map_or_else(unknown, |speedup| speedup.verdict.word(&metric.unit));
+    let are_known = has_numbers(Some(own)) && has_numbers(peer);
+    let unknown = if are_known { "too small to compare" } else { "no number" };
+    let verdict = speedup.map_or(unknown, |speedup| speedup.verdict.word(&metric.unit));
     let done = peer.filter(|_| sheet.is_yours).map_or(&sheet.done, |peer| &peer.name);
     let cells = [
         done.clone(),
@@ -168,10 +166,7 @@ pub(crate) fn is_decided(sheet: &Sheet, until: Option<f64>) -> bool {
 fn cell(lane: Option<&Lane>, index: usize, metric: &Metric, known: &str) -> String {
     let Some(lane) = lane else { return "–".to_owned() };
     let value = quantity::known(lane.median(index), &metric.unit);
-    match &*lane.name {
-        name if name == known => value,
-        name => format!("{name} {value}"),
-    }
+    if lane.name == known { value } else { format!("{} {value}", lane.name) }
 }
 
 #[cfg(test)]

@@ -168,10 +168,8 @@ impl Elastic {
         jobs.for_each(|index| outside.submit(move || shared.job(index)));
         let ended = shared.latch.wait(bench.tally)?;
         // A pool without all threads at work has them at the end at the earliest.
-        let full = match shared.own.grown.load(Ordering::Relaxed) {
-            0 => ended,
-            full => full,
-        };
+        let grown = shared.own.grown.load(Ordering::Relaxed);
+        let full = if grown == 0 { ended } else { grown };
         let since = |nanos: u64| seconds(nanos.saturating_sub(begun));
         Ok((since(full), since(ended)))
     }

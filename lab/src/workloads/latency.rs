@@ -137,11 +137,8 @@ impl Latency {
 
 /// The standard error of the mean in per cent of it. A single burst has none.
 fn rse(times: &[f64]) -> f64 {
-    let (mean, deviation) = moments(times);
-    match times.len() {
-        0 | 1 => f64::NAN,
-        count => 100.0 * deviation / (count as f64).sqrt() / mean,
-    }
+    let ((mean, deviation), count) = (moments(times), times.len() as f64);
+    if times.len() < 2 { f64::NAN } else { 100.0 * deviation / count.sqrt() / mean }
 }
 
 #[cfg(test)]

@@ -61,11 +61,8 @@ impl AsRow for Options {
         let first = commands.iter().position(|(name, _)| name == "brigade").unwrap_or(0);
         let program = |(index, (name, words)): (usize, (String, Vec<OsString>))| {
             let name: &'static str = name.leak();
-            let entry = match index == first {
-                true => Entry::own(name, "a command"),
-                false => Entry::peer(name, "a command"),
-            };
-            let entry: &'static Entry = Box::leak(Box::new(entry));
+            let entry = if index == first { Entry::own } else { Entry::peer };
+            let entry: &'static Entry = Box::leak(Box::new(entry(name, "a command")));
             Program { entry, process: Process { words }, is_warm: AtomicBool::new(false) }
         };
         let all: Vec<_> = commands.into_iter().enumerate().map(program).collect();
