@@ -98,58 +98,45 @@ impl BusyIo {
     /// Writes bytes in turn until the time is over, at least one; returns the seconds until each was
     /// sent back.
     fn bytes(&self, mut stream: TcpStream, over: Over, fault: Fault) -> io::Result<Vec<f64>> {
-        let (shared, begun) = (over.0, Instant::now());
+        let (shared, end) = (over.0, Instant::now() + Duration::from_millis(self.millis));
         let (mut times, mut random) = (Vec::new(), SmallRng::seed_from_u64(0));
         stream.set_read_timeout(Some(LOOK))?;
-        while times.is_empty() || begun.elapsed() < self.time() {
+        while times.is_empty() || Instant::now() < end {
             // From 0.5 to 1.5 times as long, so no period of the target coincides with every byte.
             thread::sleep(Duration::from_micros(self.every_ms * random.random_range(500..1_500)));
             let (number, written) = (times.len() as u8, Instant::now());
             shared.tally.expect(Sum::one(number.into(), BYTE));
             stream.write_all(&vec![number; fault.copies(times.len() as u32)])?;
-            while self.next(&mut stream, shared, begun)? != Some(number) {}
+            while next(&mut stream, shared, end)? != Some(number) {}
             times.push(written.elapsed().as_secs_f64());
         }
         drop(over);
         stream.shutdown(Shutdown::Write)?;
         // Nothing follows unless a byte was repeated.
-        while self.next(&mut stream, shared, begun)?.is_some() {}
+        while next(&mut stream, shared, end)?.is_some() {}
         Ok(times)
     }
+}
 
-    /// The next byte, which is counted; `None` if there will be none. If it does not come in time, the chains end.
-    fn next(
-        &self,
-        stream: &mut TcpStream,
-        shared: &'static Shared,
-        begun: Instant,
-    ) -> io::Result<Option<u8>> {
-        let mut byte = [0];
-        loop {
-            match stream.read(&mut byte) {
-                Ok(0) => return Ok(None),
-                Ok(_) => {
-                    shared.tally.ran(byte[0].into(), BYTE);
-                    return Ok(Some(byte[0]));
-                }
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
-                {
-                    let given_up = || io::Error::other("given up");
-                    shared.tally.go_on().map_err(|_| given_up())?;
-                    if begun.elapsed() >= self.time() {
-                        shared.over.store(true, Ordering::Relaxed);
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+/// The next byte, which is counted; `None` if there will be none. If it does not come until the end, the chains end.
+fn next(stream: &mut TcpStream, shared: &'static Shared, end: Instant) -> io::Result<Option<u8>> {
+    let mut byte = [0];
+    loop {
+        match stream.read(&mut byte) {
+            Ok(0) => return Ok(None),
+            Ok(_) => {
+                shared.tally.ran(byte[0].into(), BYTE);
+                return Ok(Some(byte[0]));
             }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                shared.tally.go_on().map_err(|_| io::Error::other("given up"))?;
+                if Instant::now() >= end {
+                    shared.over.store(true, Ordering::Relaxed);
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
-    }
-
-    /// How long the chains run.
-    fn time(&self) -> Duration {
-        Duration::from_millis(self.millis)
     }
 }
 
