@@ -87,7 +87,7 @@ where
             pins: W::PINS,
             targets: targets.filter(|target| self.is_for(target)).collect(),
             apart: W::APART,
-            needs: Box::new(move |target| {
+            needs: Box::new(move |target: &Entry| {
                 let own = needy.needs();
                 let threads = (target.threads)(needy.threads() as u64, needy.tasks());
                 Needs { threads: own.threads + threads, ..own }
