@@ -22,7 +22,10 @@ pub(crate) const FAMILIES: [(&str, &[&Entry]); 6] = [
     ("fork-join pools", Forks::TARGETS),
     ("queues, for queue: deques, and four for its pattern injector", Queues::TARGETS),
     ("handovers, for burst", Handovers::TARGETS),
-    ("runtimes, for bucket-brigade, creation, memory, echo, busy-io, timers, channels and server", Runtimes::TARGETS),
+    (
+        "runtimes, for bucket-brigade, creation, memory, echo, busy-io, timers, channels and server",
+        Runtimes::TARGETS,
+    ),
 ];
 
 /// The targets of all families.

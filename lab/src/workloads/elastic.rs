@@ -1,7 +1,6 @@
 //! Bursts of blocking jobs on a pool, small between them: how many run at once, how soon,
 //! and whether the threads end again.
 
-
 use crate::census::Census;
 use crate::setup::{end, started, warm};
 use crate::stats::{quantile, sorted};

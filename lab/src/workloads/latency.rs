@@ -1,6 +1,5 @@
 //! Bursts with sleep between them, submitted from existing threads, as in a server below full load.
 
-
 use super::chain::{Chains, producer};
 use crate::workloads::prelude::*;
 

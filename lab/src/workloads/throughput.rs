@@ -1,7 +1,6 @@
 //! The harness of the crate executors, but every task is counted and the clock stops when all have
 //! run.
 
-
 use super::chain::{Chains, producer};
 use crate::workloads::prelude::*;
 

@@ -1,6 +1,5 @@
 //! Two sorts by forks over the parts of an array.
 
-
 use super::{Program, fingerprint};
 use crate::workloads::prelude::*;
 

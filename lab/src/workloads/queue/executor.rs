@@ -3,8 +3,6 @@
 //! The numbers of tasks and of their steps are drawn once per worker and are the same for every
 //! target and repetition; the steals depend on the kernel's scheduling.
 
-
-
 use super::race::Race;
 use super::{Queue, fill};
 

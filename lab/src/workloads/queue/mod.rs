@@ -8,7 +8,6 @@ mod push_pop;
 mod race;
 mod steal;
 
-
 use crate::target::queue::{CAPACITY, Deque, Injector, Item, Make, VisitQueue};
 use crate::targets::queues::{Queues, is_injector, steals_any_number};
 use crate::workloads::prelude::*;

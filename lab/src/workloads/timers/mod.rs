@@ -4,7 +4,6 @@
 //! A timer is a sleeping task, or a closure with a time. brigade has special timers for closures; the other runtimes have a
 //! task that sleeps and calls the closure, as their users would write.
 
-
 use futures_lite::future::{or, yield_now};
 use rand::seq::SliceRandom;
 use tokio::sync::Semaphore;
