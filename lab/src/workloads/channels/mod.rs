@@ -5,7 +5,6 @@
 
 use std::ops::Range;
 
-use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::workloads::prelude::*;
@@ -22,16 +21,27 @@ pub(crate) enum Kind {
     Tokio,
 }
 
-/// The word for a channel with room for all values.
+/// The number of values a channel has room for.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Capacity {
+    /// All.
+    Unbounded,
+    /// This many.
+    #[serde(untagged)]
+    Of(u64),
+}
+
+/// The word for room for all values.
 pub(crate) const UNBOUNDED: &str = "unbounded";
 
-/// Reads a capacity: a number, or the word.
-fn capacity(text: &str) -> Result<Value, String> {
+/// Reads a capacity.
+fn capacity(text: &str) -> Result<Capacity, String> {
     if text == UNBOUNDED {
-        return Ok(text.into());
+        return Ok(Capacity::Unbounded);
     }
     let number = whole::<1, { limits::MAX_ITEMS }>(text);
-    number.map(Value::from).map_err(|reason| format!("{reason}, or `unbounded`"))
+    number.map(Capacity::Of).map_err(|reason| format!("{reason}, or `unbounded`"))
 }
 
 /// Tasks that send to tasks that receive.
@@ -42,7 +52,7 @@ pub(crate) struct Channels {
     kind: Kind,
     /// Number of values it has room for, or `unbounded`.
     #[arg(long, default_value = "100", value_parser = capacity)]
-    capacity: Value,
+    capacity: Capacity,
     /// Sending tasks.
     #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     senders: u64,
@@ -112,7 +122,10 @@ impl Channels {
         let fault = if numbers.start == 0 { bench.fault } else { Fault::None };
         let pass = (numbers, bench.tally, fault);
         let receivers = self.receivers as usize;
-        let room = self.capacity.as_u64().map(|room| room as usize);
+        let room = match self.capacity {
+            Capacity::Of(room) => Some(room as usize),
+            Capacity::Unbounded => None,
+        };
         match (self.kind, room) {
             (Kind::AsyncChannel, room) => {
                 let (sender, receiver) =
