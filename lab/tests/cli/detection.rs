@@ -99,8 +99,10 @@ const INJECTORS: [&str; 2] = ["brigade-injector", "segqueue"];
 fn detects(workload: &str, [faulty, other]: [&str; 2], fault: &str, word: &str) {
     let targets = format!("{faulty},{other}");
     let inject = ["--target", &targets, "--inject", &format!("{fault}:{faulty}")];
-    // On a busy machine the chains of `busy-io`, a computing thread for each worker, may wait over a second for a CPU.
-    let patience = if workload.starts_with("busy-io") { "10" } else { "1" };
+    // On a busy machine the chains of `busy-io`, a computing thread for each worker, may wait over a second for a CPU, and the
+    // 500 threads of `bucket-brigade`, uncounted, may take over a second to end in turn.
+    let is_slow = ["busy-io", "bucket-brigade"].iter().any(|name| workload.starts_with(name));
+    let patience = if is_slow { "10" } else { "1" };
     let terms = ["--rounds", "1", "--patience", patience, "--json", "-"];
     let output = run(lab(workload.split(' ')).args(inject).args(terms));
     let peer = !faulty.starts_with("brigade") && ![FLOOR[0], EPOLL[0]].contains(&faulty);
