@@ -84,15 +84,6 @@ impl Trigger {
     pub(crate) fn by_kind(is_socket: bool) -> Self {
         if is_socket { Self::Edge } else { Self::Level }
     }
-
-    /// The interest of a new source.
-    pub(crate) fn first_interest(self) -> Interest {
-        match self {
-            // Permanently: an edge without a waiting task costs an event.
-            Self::Edge => Interest::BOTH,
-            Self::Level | Self::Oneshot => Interest::NONE,
-        }
-    }
 }
 
 /// The events of a source that the operating system must report, and how.

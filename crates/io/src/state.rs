@@ -41,12 +41,12 @@ pub(crate) enum FollowUp {
 }
 
 impl State {
-    /// Of a source added with the trigger's [first interest](Trigger::first_interest).
-    pub(crate) fn new(trigger: Trigger) -> Self {
+    /// Of a source added with this interest.
+    pub(crate) fn new(trigger: Trigger, interest: Interest) -> Self {
         Self {
             trigger,
             waiters: Directions::default(),
-            interest: trigger.first_interest(),
+            interest,
             stale: Directions::default(),
             closed: false,
         }
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn oneshot_renews_the_interest_of_a_waiting_task() {
-        let mut state = State::new(Trigger::Oneshot);
+        let mut state = State::new(Trigger::Oneshot, Interest::NONE);
         assert_eq!(wait(&mut state, Direction::Read), Some(READ));
         assert_eq!(wait(&mut state, Direction::Write), Some(Interest::BOTH));
         assert_eq!(deliver(&mut state, READ, false), (FollowUp::SetInterest, 1));
@@ -197,7 +197,7 @@ mod tests {
     /// An event in neither direction, or too early for the task, ends the interest as well.
     #[test]
     fn oneshot_forgets_no_unwoken_task() {
-        let mut state = State::new(Trigger::Oneshot);
+        let mut state = State::new(Trigger::Oneshot, Interest::NONE);
         assert_eq!(wait(&mut state, Direction::Read), Some(READ));
         assert_eq!(deliver(&mut state, Interest::NONE, true), (FollowUp::SetInterest, 0));
         // Before the follow-up, another task waits, and asks for the other direction.
@@ -207,7 +207,7 @@ mod tests {
 
     /// A source by level, with a woken task that has not read yet.
     fn woken() -> State {
-        let mut state = State::new(Trigger::Level);
+        let mut state = State::new(Trigger::Level, Interest::NONE);
         assert_eq!(wait(&mut state, Direction::Read), Some(READ));
         assert_eq!(deliver(&mut state, READ, true), (FollowUp::Nothing, 1));
         state

@@ -50,6 +50,18 @@ pub(crate) struct Mode {
     pub(crate) short_is_last: bool,
 }
 
+impl Mode {
+    /// The interest of a new source.
+    fn first_interest(self) -> Interest {
+        match self.trigger {
+            // Permanently: an edge without a waiting task costs an event. But each read at the other end of a Unix socket makes room and
+            // would be such an event, so writing follows when a task first waits for room, or for the connection.
+            Trigger::Edge => Interest { write: !self.untried, ..Interest::BOTH },
+            Trigger::Level | Trigger::Oneshot => Interest::NONE,
+        }
+    }
+}
+
 /// The data under a source's lock.
 struct Locked {
     /// See the open rule.
@@ -137,7 +149,7 @@ impl<T: Pollable + 'static> Owned<T> {
     /// Takes the value, without adding it yet.
     pub(crate) fn new(io: T, poller: Arc<Poller>, mode: Mode) -> Self {
         let readiness = || Readiness::new(mode.untried);
-        let state = State::new(mode.trigger);
+        let state = State::new(mode.trigger, mode.first_interest());
         let source = Source {
             file: borrow(&io).as_raw_fd(),
             poller,
@@ -157,8 +169,8 @@ impl<T: Pollable + 'static> Owned<T> {
         // SAFETY: Open rule; `open` is true as long as there is an `Owned`. Not borrowed from the value again: this
         // would be user code, and might lend another file than the file to be deleted in the end.
         let file = unsafe { BorrowedFd::borrow_raw(source.file) };
-        let trigger = source.mode.trigger;
-        let watch = Watch { key, interest: trigger.first_interest(), trigger };
+        let Source { mode, .. } = **source;
+        let watch = Watch { key, interest: mode.first_interest(), trigger: mode.trigger };
         source.poller.add(file, watch).map_err(not_added)?;
         locked.key = Some(key);
         Ok(())

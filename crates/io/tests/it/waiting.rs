@@ -149,6 +149,41 @@ fn an_untaken_event_stays_for_the_next_reader() {
     });
 }
 
+/// A read at the other end makes room, which is an event only for a task that waits for room.
+#[test]
+fn room_is_an_event_only_while_a_task_waits_for_it() {
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
+        let (near, far) = kind.ends(&driver);
+        let read = |buffer: &mut [u8]| io::Read::read(&mut near.get_ref(), buffer);
+        let write = || Box::pin(far.write_with(|mut io| io.write(&[0; 4096])));
+        let counter = Arc::new(WakeCounter::default());
+        let mut buffer = [0; 4096];
+
+        assert!(poll_once(&mut write(), &counter).is_ready());
+        assert_eq!(drive_now(&driver), 0);
+        assert_eq!(read(&mut buffer).unwrap(), 4096);
+        let (begun, pause) = (Instant::now(), Duration::from_millis(20));
+        assert_eq!(driver.drive(Some(pause), &mut Waker::wake).unwrap(), 0);
+        assert!(begun.elapsed() >= pause, "an event ended the wait");
+
+        // The second time it has waited before.
+        for wakes in 1..=2 {
+            let waiting = loop {
+                let mut next = write();
+                if poll_once(&mut next, &counter).is_pending() {
+                    break next;
+                }
+            };
+            assert_eq!(drive_now(&driver), 0, "it is full");
+            while read(&mut buffer).is_ok() {}
+            assert_eq!(drive_now(&driver), 1);
+            assert_eq!(counter.wakes(), wakes);
+            drop(waiting);
+        }
+    });
+}
+
 #[test]
 fn polled_readiness_is_told_once() {
     with_each_kind(|kind| {
