@@ -1,7 +1,7 @@
 //! The budget of a poll: how many operations may be ready in it before the next yields.
 //!
 //! A future whose operations are always ready, such as the reads of a socket whose peer is fast, never waits. So its thread runs nothing
-//! else, and nothing can stop it. The operations of I/O, timers and jobs therefore ask here first: after 128 ready operations, the next
+//! else, and nothing can stop it. The operations of I/O, timers and jobs therefore ask here first: after 64 ready operations, the next
 //! wakes the task and is pending, once. So is the next operation of a future that must stop.
 //!
 //! One operation yields, not all until the end of the poll: a timeout around the future, and other futures of the same task, are still
@@ -20,8 +20,9 @@ use crate::atomic::Ordering::Relaxed;
 use crate::awaited::{Awaited, note};
 use crate::unmodelled::AtomicBool;
 
-/// How many operations may be ready in a poll. tokio's number. A system call takes 100 to 1,000 ns, so a poll ends after some 100 µs.
-const OPERATIONS: u8 = if cfg!(brigade_seeded) { 4 } else { 128 };
+/// How many operations may be ready in a poll. A system call takes 100 to 1,000 ns, so a poll ends after some 50 µs, half the time between two looks of a worker. tokio
+/// has 128, with which `brigade-lab bucket-brigade --over unix --in-flight 64` takes 1.2 times as long (`docs/design/io.md`).
+const OPERATIONS: u8 = if cfg!(brigade_seeded) { 4 } else { 64 };
 
 /// In place of the number of operations left: an operation has yielded, so the next goes on.
 const YIELDED: u8 = OPERATIONS + 1;
@@ -73,14 +74,14 @@ pub fn poll_task<R>(must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bo
 /// let context = Context::from_waker(Waker::noop());
 /// let ready = || (0..1000).filter(|_| Turn::default().poll_ready(&context).is_ready()).count();
 /// assert_eq!(ready(), 1000, "there is no limit");
-/// assert_eq!(poll_limited(ready), (993, true), "one in 129 has yielded");
+/// assert_eq!(poll_limited(ready), (985, true), "one in 66 has yielded");
 /// ```
 pub fn poll_limited<R>(poll: impl FnOnce() -> R) -> (R, bool) {
     poll_task(|| false, poll)
 }
 
 /// The turn of an operation, which tells whether it must yield. When the budget is used up, the operation that asks next may be the same
-/// in each poll: the time limit around a loop of 128 operations, for example. So an operation that has yielded is not held up again.
+/// in each poll: the time limit around a loop of 64 operations, for example. So an operation that has yielded is not held up again.
 #[derive(Debug, Default)]
 pub struct Turn {
     /// Ordering: Relaxed, as it says only whether to yield.

@@ -23,7 +23,7 @@
 //! # Operations that are always ready
 //!
 //! A future is polled until it waits. A future whose operations are always ready, such as reads from a socket with a
-//! fast peer, would never release its thread. So after 128 ready operations in a single poll, the next operation
+//! fast peer, would never release its thread. So after 64 ready operations in a single poll, the next operation
 //! yields as [`yield_now`](crate::yield_now) does. This applies to each future and `poll_` method of `brigade::io` and
 //! `brigade::io::fs`, whether it succeeds or fails, to timers, and to the `.await` of a
 //! [`JoinHandle`](crate::JoinHandle), a [`TaskSet`](crate::TaskSet) or a [reservation](crate::JobBuilder::reserve), in

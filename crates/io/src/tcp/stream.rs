@@ -40,7 +40,7 @@ use crate::stream::shut_down_writing;
 /// # std::io::Result::Ok(())
 /// ```
 ///
-/// A loop of reads yields in a pool of brigade after 128 reads without a wait. So a fast peer does not keep the thread
+/// A loop of reads yields in a pool of brigade after 64 reads without a wait. So a fast peer does not keep the thread
 /// from other connections and timers.
 ///
 /// [`new`](Async::new) takes a connection of the standard library, and [`into_inner`](Async::into_inner) returns it.

@@ -19,7 +19,7 @@ use brigade_testkit::{Drops, Gate, Latch, OnDrop, Token, eventually, test};
 const FAR: Duration = Duration::from_secs(3600);
 
 /// How many operations may be ready in one poll.
-const BUDGET: usize = 128;
+const BUDGET: usize = 64;
 
 type Operation = Pin<Box<dyn Future<Output = ()> + Send>>;
 
